@@ -1,0 +1,86 @@
+//! `leno-bench`: measures leno beside its peers, interleaved, in one run.
+//!
+//! Reading order: [`bench`] (what is measured), [`contender`] (by whom), [`harness`] (how),
+//! [`outcome`] (what came out), [`report`], [`json`], [`plot`] (how it is shown). leno's own side
+//! is in `subject`; without the feature `leno` only the peers are measured.
+
+mod bench;
+mod child;
+mod contender;
+mod external;
+mod harness;
+mod json;
+mod machine;
+mod number;
+mod options;
+mod outcome;
+mod peers;
+mod plot;
+mod progress;
+mod report;
+mod stats;
+#[cfg_attr(not(feature = "leno"), path = "subject/absent.rs")]
+mod subject;
+mod toolchain;
+mod versions;
+
+use std::process::ExitCode;
+
+use machine::Machine;
+use options::{Options, Request};
+use progress::Progress;
+use report::Report;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    if args.first().is_some_and(|arg| arg == child::ARGUMENT) {
+        child::main(&args[1..]);
+    }
+    match options::parse(&args) {
+        Ok(Request::Help) => {
+            print!("{}", options::HELP);
+            ExitCode::SUCCESS
+        }
+        Ok(Request::List) => {
+            Report::new().list(bench::all());
+            ExitCode::SUCCESS
+        }
+        Ok(Request::Measure(options)) => measure(&options),
+        Err(mistake) => wrong(&mistake),
+    }
+}
+
+fn wrong(mistake: &str) -> ExitCode {
+    eprintln!("leno-bench: {mistake}\ntry `leno-bench --help`");
+    ExitCode::from(2)
+}
+
+fn measure(options: &Options) -> ExitCode {
+    let benches = match options.benches() {
+        Ok(benches) => benches,
+        Err(mistake) => return wrong(&mistake),
+    };
+    let machine = Machine::this();
+    println!("{}", machine.line());
+    if cfg!(debug_assertions) {
+        println!("built without optimization: these figures mean nothing");
+    }
+    let report = Report::new();
+    let mut progress = Progress::new(benches.len());
+    let mut outcomes = Vec::new();
+    for bench in benches {
+        progress.next_bench();
+        let outcome = harness::measure(bench, options.scale, &options.peers, &mut progress);
+        report.bench(&outcome);
+        outcomes.push(outcome);
+    }
+    let json = options.json.iter().map(|path| {
+        (path, json::write(path, &machine, options.scale, &outcomes))
+    });
+    let svg = options.svg.iter().map(|path| (path, plot::write(path, &machine, &outcomes)));
+    let failed: Vec<_> = json.chain(svg).filter_map(|(p, r)| Some((p, r.err()?))).collect();
+    for (path, error) in &failed {
+        eprintln!("leno-bench: cannot write {}: {error}", path.display());
+    }
+    if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

@@ -1,0 +1,116 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use crate::bench::{self, Bench, Scale};
+use crate::contender::Contender;
+use crate::outcome::SUBJECT;
+
+#[cfg(test)]
+mod tests;
+
+pub const HELP: &str = "\
+leno-bench: measures leno beside its peers, interleaved, in one run
+
+usage: leno-bench [options]
+
+  --quick        3 rounds of short turns instead of 15; nothing beyond 100,000 coroutines
+  --only NAME    only benches whose name starts with NAME; may be given several times
+  --peers LIST   only these peers, separated by commas; `crates` stands for all that are part of
+                 this program, `none` for none. leno itself always runs. Default: all
+  --list         list the benches and stop
+  --json FILE    write machine facts, samples, medians and ratios to FILE
+  --svg DIR      write a chart of each bench into DIR
+  --help         this text
+
+examples:
+  leno-bench --quick                              everything, roughly
+  leno-bench --only resume --peers corosensei     the switch against one peer
+  leno-bench --only hop --svg charts              the curve over 2 to 1,000,000 coroutines
+  leno-bench --quick --peers crates --json out.json
+
+Speed never makes this command fail: it exits with 0 when it could measure, 2 on a wrong command
+line, 1 when a file could not be written.
+";
+
+/// What the command line asks for.
+#[derive(Debug, PartialEq)]
+pub enum Request {
+    Help,
+    List,
+    Measure(Options),
+}
+
+#[derive(Debug, PartialEq)]
+pub struct Options {
+    pub scale: Scale,
+    pub only: Vec<String>,
+    pub peers: Peers,
+    pub json: Option<PathBuf>,
+    pub svg: Option<PathBuf>,
+}
+
+/// Which contenders take part beside leno.
+#[derive(Debug, PartialEq)]
+pub enum Peers {
+    All,
+    Named(Vec<String>),
+}
+
+impl Peers {
+    pub fn admits(&self, contender: &Contender) -> bool {
+        let Self::Named(names) = self else { return true };
+        let ours = contender.name.split(' ').next() == Some(SUBJECT);
+        let listed = |n: &String| n == contender.name || (n == "crates" && !contender.external);
+        ours || names.iter().any(listed)
+    }
+}
+
+impl Options {
+    /// The benches asked for, in their usual order.
+    pub fn benches(&self) -> Result<Vec<&'static Bench>, String> {
+        for name in &self.only {
+            if !bench::all().iter().any(|b| b.name.starts_with(name)) {
+                let known: Vec<&str> = bench::all().iter().map(|b| b.name).collect();
+                return Err(format!("no bench starts with {name}; there are {}", known.join(", ")));
+            }
+        }
+        let wanted = |b: &&Bench| {
+            self.only.is_empty() || self.only.iter().any(|name| b.name.starts_with(name))
+        };
+        Ok(bench::all().iter().filter(wanted).collect())
+    }
+}
+
+/// Reads the arguments after the program's name.
+pub fn parse(args: &[String]) -> Result<Request, String> {
+    let mut options =
+        Options { scale: Scale::Full, only: vec![], peers: Peers::All, json: None, svg: None };
+    let mut list = false;
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        let mut value = || args.next().cloned().ok_or_else(|| format!("{arg} needs a value"));
+        match arg.as_str() {
+            "--help" | "-h" => return Ok(Request::Help),
+            "--list" => list = true,
+            "--quick" => options.scale = Scale::Quick,
+            "--only" => options.only.push(value()?),
+            "--peers" => options.peers = peers(&value()?)?,
+            "--json" => options.json = Some(value()?.into()),
+            "--svg" => options.svg = Some(value()?.into()),
+            other => return Err(format!("{other} is not an option")),
+        }
+    }
+    Ok(if list { Request::List } else { Request::Measure(options) })
+}
+
+fn peers(list: &str) -> Result<Peers, String> {
+    let names: Vec<String> = list.split(',').map(|n| n.trim().to_owned()).collect();
+    for name in &names {
+        if !bench::PEERS.contains(&name.as_str()) && name != "crates" && name != "none" {
+            let known = bench::PEERS.join(", ");
+            return Err(format!("{name} is not a peer; there are crates, none, {known}"));
+        }
+    }
+    Ok(Peers::Named(names))
+}

@@ -1,0 +1,43 @@
+//! leno's side of the benches when it is not compiled in: nobody.
+
+use std::sync::Arc;
+
+use crate::bench::resume::Shape;
+use crate::bench::tree::Tree;
+use crate::contender::Contender;
+
+pub fn resume(_: Shape) -> Vec<Contender> {
+    vec![]
+}
+
+pub fn rings<S>(_: u64, _: S) -> Vec<Contender> {
+    vec![]
+}
+
+pub fn create_run_finish() -> Vec<Contender> {
+    vec![]
+}
+
+pub fn create_new_stack() -> Vec<Contender> {
+    vec![]
+}
+
+pub fn first_resume() -> Vec<Contender> {
+    vec![]
+}
+
+pub fn forced_unwind(_: usize) -> Vec<Contender> {
+    vec![]
+}
+
+pub fn memory() -> Vec<Contender> {
+    vec![]
+}
+
+pub fn migrate(_: usize) -> Vec<Contender> {
+    vec![]
+}
+
+pub fn tree_walk(_: &Arc<Tree>) -> Vec<Contender> {
+    vec![]
+}

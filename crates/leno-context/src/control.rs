@@ -1,0 +1,435 @@
+//! The control block: what leno knows about one coroutine.
+//!
+//! It sits at the top of the coroutine's own stack (one page then holds block and first frames),
+//! at an address fixed per slot. [`create`] takes a stack, moves the body below the block and
+//! points the context at the body's entry; [`release`] gives the stack back.
+//!
+//! Who may touch what:
+//! - `tag` (id and state) is atomic, and is written by the thread the coroutine belongs to; any
+//!   thread may read it, even after the coroutine is gone (see [`crate::Status`]).
+//! - everything else belongs to the thread the coroutine belongs to.
+//!
+//! Invariant: a context is continued only while the tag says New or Suspended, and the tag says
+//! Running from then on until it is left again.
+
+use core::cell::{Cell, UnsafeCell};
+use core::panic::Location;
+use core::ptr::NonNull;
+use core::sync::atomic::{
+    AtomicU64,
+    Ordering::{Relaxed, Release},
+};
+use std::any::Any;
+
+use crate::name::Name;
+use crate::sanitizer;
+use crate::stack::{self, Stack, StackError, StackSize};
+use crate::switch::{self, Context};
+use crate::thread;
+use crate::word::Word;
+
+/// The low bits of a tag; the id is above them.
+pub mod bits {
+    use crate::status::State;
+
+    /// Never run. Together with [`SUSPENDED`], "may be resumed" is: no bit above this one set.
+    pub const NEW: u64 = 0;
+    /// Between two runs.
+    pub const SUSPENDED: u64 = 1;
+    /// Running.
+    pub const RUNNING: u64 = 2;
+    /// Ended.
+    pub const FINISHED: u64 = 4;
+    /// Operations are traced. Beside the state, so that the fast path tests both at once.
+    pub const WATCHED: u64 = 8;
+    /// Any of these set: not on the fast path.
+    pub const SLOW: u64 = RUNNING | FINISHED | WATCHED;
+    /// Where the id starts.
+    pub const ID_SHIFT: u32 = 4;
+    /// All state bits.
+    pub const STATE: u64 = SUSPENDED | RUNNING | FINISHED;
+
+    pub(crate) fn state(tag: u64) -> State {
+        if tag & FINISHED != 0 {
+            State::Finished
+        } else if tag & RUNNING != 0 {
+            State::Running
+        } else if tag & SUSPENDED != 0 {
+            State::Suspended
+        } else {
+            State::New
+        }
+    }
+}
+
+/// Who runs a coroutine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Whoever resumes it.
+    Asymmetric,
+    /// The members of its ring.
+    Member,
+    /// Nobody: a stack that several coroutines share; `occupant` says who is on it.
+    Home,
+}
+
+/// The first function on a coroutine's stack. It never returns; it ends in
+/// [`crate::unwind::finish`].
+pub type Main = unsafe extern "C-unwind" fn(Word, usize, *mut Control) -> !;
+
+/// What is known about a coroutine; see the module.
+#[repr(C, align(64))]
+pub struct Control {
+    pub(crate) context: UnsafeCell<Context>,
+    /// The context to go back to; with the next field the frame record of the base frame.
+    pub(crate) parent: Cell<*mut Context>,
+    base_return: usize,
+    pub(crate) tag: AtomicU64,
+    /// Set while this coroutine was resumed by code that was itself unwinding.
+    pub(crate) resumed_unwinding: Cell<bool>,
+    kind: Kind,
+    /// Reasons not to be moved to another thread: pinned sections and held locks.
+    pub pins: Cell<u32>,
+    /// The body's entry.
+    pub(crate) main: Main,
+    body: Cell<*mut u8>,
+    drop_body: Cell<unsafe fn(*mut u8)>,
+    stack: UnsafeCell<Option<Stack>>,
+    name: UnsafeCell<Name>,
+    site: &'static Location<'static>,
+    pub(crate) payload: Cell<Option<Box<dyn Any + Send>>>,
+    /// The ring this coroutine has entered (as its initial member), if any.
+    pub entered: Cell<*mut ()>,
+    /// The ring this coroutine is a member of, if any.
+    pub ring: Cell<*mut ()>,
+    /// Its place in that ring's queue.
+    pub place: Cell<u64>,
+    /// Its coroutine-locals.
+    pub locals: Cell<*mut ()>,
+    /// For a home: the coroutine whose frames are on it.
+    pub occupant: Cell<*mut Control>,
+    own_tool: Cell<sanitizer::Tool>,
+    #[cfg(leno_baton)]
+    pub(crate) carrier: Cell<crate::switch::Carrier>,
+}
+
+/// What a new coroutine is like.
+#[derive(Debug)]
+pub struct Spec {
+    /// Its name in messages.
+    pub name: Name,
+    /// Where it was made.
+    pub site: &'static Location<'static>,
+    /// The size of its stack.
+    pub size: StackSize,
+    /// Who runs it.
+    pub kind: Kind,
+    /// Whether its operations are traced.
+    pub watched: bool,
+}
+
+/// Makes a coroutine: takes a stack and moves `body` onto it.
+///
+/// # Errors
+/// When there is no stack; the body is given back.
+#[inline]
+pub fn create<F>(spec: Spec, body: F, main: Main) -> Result<NonNull<Control>, (StackError, F)> {
+    let stack = match stack_for::<F>(spec.size) {
+        Ok(stack) => stack,
+        Err(error) => return Err((error, body)),
+    };
+    let control = block_of(&stack);
+    let limit = stack.limit();
+    let mut top = control.cast::<u8>();
+    if size_of::<F>() != 0 {
+        let align = align_of::<F>().max(16);
+        top = top.wrapping_sub(size_of::<F>());
+        top = top.wrapping_sub(top.addr() % align);
+    }
+    let place = top.cast::<F>();
+    if size_of::<F>() != 0 {
+        // SAFETY: inside the stack, which was chosen with room for it, aligned, and ours.
+        unsafe { place.write(body) };
+    } else {
+        core::mem::forget(body);
+    }
+    // SAFETY: a fresh stack of ours.
+    unsafe { set_up(control, spec, Some(stack), main) };
+    // SAFETY: never null, and just set up.
+    let block = unsafe { NonNull::new_unchecked(control) };
+    // SAFETY: as above.
+    unsafe { block.as_ref() }.give_body::<F>(place);
+    // SAFETY: as above; `top` is below the block, on its stack.
+    unsafe { start_at(block, limit, top) };
+    thread::current().count_live(1);
+    Ok(block)
+}
+
+fn stack_for<F>(size: StackSize) -> Result<Stack, StackError> {
+    if size_of::<F>() <= 1024 {
+        return stack::take(size);
+    }
+    stack::take(StackSize::holding(size.bytes() + size_of::<F>() + align_of::<F>())?)
+}
+
+/// Where the control block of a stack is.
+#[inline(always)]
+pub fn block_of(stack: &Stack) -> *mut Control {
+    // SAFETY: the top of a slot has room for the block; tops are 64-aligned.
+    unsafe { stack.top().cast::<Control>().sub(1) }
+}
+
+/// Writes a control block, field by field: its tag may be read by other threads at any time.
+///
+/// # Safety
+/// `control` is memory for a block that nobody but readers of the tag uses.
+#[inline]
+pub unsafe fn set_up(control: *mut Control, spec: Spec, stack: Option<Stack>, main: Main) {
+    let id = thread::current().fresh_id();
+    let watched = if spec.watched { bits::WATCHED } else { 0 };
+    macro_rules! set {
+        ($($field:ident: $value:expr,)*) => {
+            $(
+                // SAFETY: in bounds of the block, which is ours to write.
+                unsafe { (&raw mut (*control).$field).write($value) };
+            )*
+        };
+    }
+    set! {
+        context: UnsafeCell::new(Context::empty()),
+        parent: Cell::new(core::ptr::null_mut()),
+        base_return: switch::base_return_address(),
+        resumed_unwinding: Cell::new(false),
+        kind: spec.kind,
+        pins: Cell::new(0),
+        main: main,
+        body: Cell::new(core::ptr::null_mut()),
+        drop_body: Cell::new(no_body),
+        stack: UnsafeCell::new(stack),
+        name: UnsafeCell::new(spec.name),
+        site: spec.site,
+        payload: Cell::new(None),
+        entered: Cell::new(core::ptr::null_mut()),
+        ring: Cell::new(core::ptr::null_mut()),
+        place: Cell::new(0),
+        locals: Cell::new(core::ptr::null_mut()),
+        occupant: Cell::new(core::ptr::null_mut()),
+        own_tool: Cell::new(sanitizer::Tool::EMPTY),
+    }
+    #[cfg(leno_baton)]
+    set! { carrier: Cell::new(None), }
+    // SAFETY: the tag is always accessed atomically.
+    let tag = unsafe { &(*control).tag };
+    tag.store(id << bits::ID_SHIFT | bits::NEW | watched, Release);
+}
+
+unsafe fn no_body(_: *mut u8) {}
+
+/// Points a new coroutine's context at its main, on the stack from `limit` up to `top`.
+///
+/// # Safety
+/// `control` is set up; the memory is its stack.
+pub unsafe fn start_at(control: NonNull<Control>, limit: *mut u8, top: *mut u8) {
+    let top = top.wrapping_sub(top.addr() % 16);
+    // SAFETY: set up by the contract.
+    let block = unsafe { control.as_ref() };
+    // SAFETY: nobody uses the context of a coroutine that is being made.
+    unsafe { block.context.get().write(Context::fresh(control, top)) };
+    // SAFETY: the context was just written.
+    block.own_tool.set(unsafe { sanitizer::born(block.context.get(), limit, top) });
+}
+
+/// Ends a coroutine's control block and gives its stack back, if it has one of its own.
+///
+/// # Safety
+/// The coroutine has finished or never started, its body is taken or dropped, nobody runs on its
+/// stack, and nobody uses the block afterwards (reading its tag excepted).
+#[inline]
+pub unsafe fn release(control: NonNull<Control>) {
+    // SAFETY: live by the contract.
+    let block = unsafe { control.as_ref() };
+    block.mark(bits::FINISHED);
+    block.payload.take();
+    // SAFETY: nobody else uses the block.
+    unsafe { block.name.get().replace(Name::NONE) };
+    #[cfg(leno_baton)]
+    switch::retire(block);
+    thread::current().count_live(-1);
+    // SAFETY: nobody else uses the block.
+    let stack = unsafe { block.stack.get().replace(None) };
+    if let Some(stack) = stack {
+        // SAFETY: nobody runs on it.
+        unsafe { sanitizer::gone(block.own_tool.get(), stack.limit(), stack.top()) };
+        stack::give_back(stack);
+    }
+}
+
+impl Control {
+    /// Id and state bits as they are.
+    #[inline(always)]
+    pub fn load_tag(&self) -> u64 {
+        self.tag.load(Relaxed)
+    }
+
+    /// Writes the whole tag. The id in it must be this coroutine's.
+    #[inline(always)]
+    pub fn store_tag(&self, tag: u64) {
+        self.tag.store(tag, Release);
+    }
+
+    /// Changes the state, keeping id and watch bit.
+    #[inline(always)]
+    pub fn mark(&self, state: u64) {
+        self.store_tag(self.load_tag() & !bits::STATE | state);
+    }
+
+    /// Turns tracing of this coroutine on or off.
+    pub fn watch(&self, on: bool) {
+        let tag = self.load_tag() & !bits::WATCHED;
+        self.store_tag(if on { tag | bits::WATCHED } else { tag });
+    }
+
+    /// Whether operations on this coroutine are traced.
+    #[inline(always)]
+    pub fn watched(&self) -> bool {
+        self.load_tag() & bits::WATCHED != 0
+    }
+
+    /// The coroutine's id.
+    #[inline(always)]
+    pub fn id(&self) -> u64 {
+        self.load_tag() >> bits::ID_SHIFT
+    }
+
+    /// What it is doing.
+    pub fn state(&self) -> crate::State {
+        bits::state(self.load_tag())
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &Name {
+        // SAFETY: changed only by `release`, after which nobody uses the block.
+        unsafe { &*self.name.get() }
+    }
+
+    /// Where it was made.
+    pub fn site(&self) -> &'static Location<'static> {
+        self.site
+    }
+
+    /// Who runs it.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The stack it has to itself.
+    #[inline(always)]
+    pub fn stack(&self) -> Option<&Stack> {
+        // SAFETY: changed only by `release`, after which nobody uses the block.
+        unsafe { &*self.stack.get() }.as_ref()
+    }
+
+    /// Its name or id, quoted for messages.
+    pub fn shown(&self) -> impl core::fmt::Display + '_ {
+        self.name().or_id(self.id())
+    }
+
+    /// Where it continues.
+    #[inline(always)]
+    pub fn context(&self) -> *mut Context {
+        self.context.get()
+    }
+
+    /// The context it goes back to.
+    #[inline(always)]
+    pub fn parent(&self) -> *mut Context {
+        self.parent.get()
+    }
+
+    /// Sets the context it goes back to, which stays valid until it has gone back there.
+    #[inline(always)]
+    pub fn set_parent(&self, parent: *mut Context) {
+        self.parent.set(parent);
+    }
+
+    /// Whether `address` is on this coroutine's own stack.
+    #[inline(always)]
+    pub fn holds(&self, address: usize) -> bool {
+        let Some(stack) = self.stack() else { return false };
+        let limit = stack.limit().addr();
+        address.wrapping_sub(limit) < stack.top().addr().wrapping_sub(limit)
+    }
+
+    /// Says where the body is. It is taken by [`Self::take_body`] or dropped by
+    /// [`Self::drop_body`], once.
+    pub fn give_body<F>(&self, place: *mut F) {
+        unsafe fn drop_it<F>(place: *mut u8) {
+            // SAFETY: called once, with the place of a live `F`.
+            unsafe { place.cast::<F>().drop_in_place() }
+        }
+        self.body.set(place.cast());
+        self.drop_body.set(drop_it::<F>);
+    }
+
+    /// Takes the body to run it.
+    ///
+    /// # Safety
+    /// The coroutine was created with a body of this type that was neither taken nor dropped.
+    #[inline(always)]
+    pub unsafe fn take_body<F>(&self) -> F {
+        // SAFETY: holds an `F` by the contract.
+        unsafe { self.body.get().cast::<F>().read() }
+    }
+
+    /// Drops the body of a coroutine that never ran.
+    ///
+    /// # Safety
+    /// The body was neither taken nor dropped. It may run user code, which may panic.
+    pub unsafe fn drop_body(&self) {
+        // SAFETY: by the contract.
+        unsafe { self.drop_body.get()(self.body.get()) };
+    }
+
+    /// The panic that ended the coroutine, if it is still there.
+    pub fn take_payload(&self) -> Option<Box<dyn Any + Send>> {
+        self.payload.take()
+    }
+}
+
+/// The control block of the coroutine that is running, by the stack it runs on; null on a plain
+/// thread (or on a stack that is not leno's).
+pub fn current() -> *mut Control {
+    #[cfg(leno_baton)]
+    return switch::own_control();
+    #[cfg(not(leno_baton))]
+    owner_of(switch::stack_pointer())
+}
+
+/// The control block of the coroutine whose stack `address` is on; null if none.
+pub fn owner_of(address: usize) -> *mut Control {
+    let Some((slab, slot, false)) = stack::locate(address) else { return core::ptr::null_mut() };
+    let block = block_of(&Stack { slab, slot });
+    if slab.owner(slot).load(Relaxed) == 0 {
+        return core::ptr::null_mut();
+    }
+    // SAFETY: the slot is in use, so its block is set up.
+    let control = unsafe { &*block };
+    if control.kind == Kind::Home { control.occupant.get() } else { block }
+}
+
+/// The control blocks of all live coroutines of this thread that have a stack to themselves, and
+/// of all homes.
+pub fn of_this_thread() -> Vec<NonNull<Control>> {
+    let thread = thread::current().number();
+    let slots = stack::slab::all().flat_map(|slab| {
+        slab.used_by(Some(thread)).map(move |slot| block_of(&Stack { slab, slot }))
+    });
+    slots.filter_map(NonNull::new).collect()
+}
+
+/// Makes the stack of a coroutine that was taken from another thread belong to this one.
+pub fn adopt(control: &Control) {
+    if let Some(stack) = control.stack() {
+        stack.slab.owner(stack.slot).store(thread::current().number(), Relaxed);
+    }
+}

@@ -1,0 +1,223 @@
+//! The switch on aarch64 (AAPCS64). The scheme is the one of `x86_64.rs`:
+//!
+//! ```text
+//!   Context          offset
+//!   +-----------+
+//!   | x29 (fp)  |  0    \ a frame record
+//!   | pc        |  8    /
+//!   | sp        | 16
+//!   | x19       | 24      reserved by LLVM, so it cannot be declared clobbered
+//!   +-----------+
+//! ```
+//!
+//! A new coroutine starts in `leno_context_entry` with x19 = its control block, x29 = the address
+//! of its `parent` field, sp = the control block, the two words in x0 and x1. CFI as on x86_64
+//! with 0x8d = breg29 and x30 as the return-address column.
+
+use core::arch::{asm, global_asm};
+use core::mem::MaybeUninit;
+use core::ptr::NonNull;
+
+use crate::control::Control;
+use crate::word::Word;
+
+/// Where a suspended context continues.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Context {
+    fp: usize,
+    pc: usize,
+    sp: usize,
+    x19: usize,
+    pub(crate) tool: crate::sanitizer::Tool,
+}
+
+impl Context {
+    /// A context nobody has left yet.
+    #[inline(always)]
+    pub(crate) const fn empty() -> Self {
+        Context { fp: 0, pc: 0, sp: 0, x19: 0, tool: crate::sanitizer::Tool::EMPTY }
+    }
+
+    /// Room for a context that is about to be left.
+    #[inline(always)]
+    pub fn unused() -> MaybeUninit<Self> {
+        #[cfg(not(any(leno_asan, leno_tsan)))]
+        return MaybeUninit::uninit();
+        #[cfg(any(leno_asan, leno_tsan))]
+        MaybeUninit::new(Context::empty())
+    }
+
+    /// The entry of a fresh coroutine on the stack below `top`, which is 16-aligned.
+    pub(crate) fn fresh(control: NonNull<Control>, top: *mut u8) -> Context {
+        let parent = control.addr().get() + core::mem::offset_of!(Control, parent);
+        Context {
+            fp: parent,
+            pc: (leno_context_entry as *const ()).addr(),
+            sp: top.addr(),
+            x19: control.as_ptr().expose_provenance(),
+            tool: crate::sanitizer::Tool::EMPTY,
+        }
+    }
+
+    /// The stack pointer of a suspended context.
+    #[inline(always)]
+    pub fn stack_pointer(&self) -> usize {
+        self.sp
+    }
+}
+
+/// The return address of the base frame: with `parent` before it, a frame record.
+pub(crate) fn base_return_address() -> usize {
+    (&raw const leno_context_entry_end).addr()
+}
+
+/// Leaves the running context in `from` and continues `to`; see [`super::transfer`].
+#[inline(always)]
+pub(super) unsafe fn transfer(
+    from: *mut Context,
+    to: *const Context,
+    word: Word,
+    code: usize,
+) -> (Word, usize) {
+    let (arrived, arrived_code);
+    // SAFETY: the caller guarantees two valid contexts; everything the target may change is
+    // declared, x19, x29 and sp are saved and restored by hand.
+    unsafe {
+        asm!(
+            "adr x9, 2f",
+            "stp x29, x9, [x2]",
+            "mov x10, sp",
+            "stp x10, x19, [x2, #16]",
+            "ldp x29, x9, [x3]",
+            "ldp x10, x19, [x3, #16]",
+            "mov sp, x10",
+            "br x9",
+            "2:",
+            "hint #36", // bti j
+            inlateout("x0") word => arrived,
+            inlateout("x1") code => arrived_code,
+            in("x2") from,
+            in("x3") to,
+            lateout("x20") _, lateout("x21") _, lateout("x22") _, lateout("x23") _,
+            lateout("x24") _, lateout("x25") _, lateout("x26") _, lateout("x27") _,
+            lateout("x28") _,
+            lateout("v8") _, lateout("v9") _, lateout("v10") _, lateout("v11") _,
+            lateout("v12") _, lateout("v13") _, lateout("v14") _, lateout("v15") _,
+            lateout("lr") _,
+            clobber_abi("C"),
+        );
+    }
+    (arrived, arrived_code)
+}
+
+/// Continues `to` and never comes back; see [`super::jump`].
+#[inline(always)]
+pub(super) unsafe fn jump(to: *const Context, word: Word, code: usize) -> ! {
+    // SAFETY: the caller guarantees a valid context and gives up the running one.
+    unsafe {
+        asm!(
+            "ldp x29, x9, [x3]",
+            "ldp x10, x19, [x3, #16]",
+            "mov sp, x10",
+            "br x9",
+            in("x3") to,
+            in("x0") word,
+            in("x1") code,
+            options(noreturn),
+        )
+    }
+}
+
+global_asm!(
+    ".pushsection .text.leno_context_entry,\"ax\",%progbits",
+    ".balign 16",
+    ".globl leno_context_entry",
+    ".type leno_context_entry,%function",
+    "leno_context_entry:",
+    ".cfi_startproc",
+    ".cfi_signal_frame",
+    ".cfi_escape 0x0f, 6, 0x8d, 0x00, 0x06, 0x23, 0x10, 0x06",
+    ".cfi_escape 0x10, 30, 5, 0x8d, 0x00, 0x06, 0x23, 0x08",
+    ".cfi_escape 0x10, 29, 3, 0x8d, 0x00, 0x06",
+    ".cfi_escape 0x10, 19, 5, 0x8d, 0x00, 0x06, 0x23, 0x18",
+    "hint #36", // bti j
+    "mov x2, x19",
+    "adr x30, leno_context_entry_end",
+    "ldr x9, [x19, #{main}]",
+    "br x9",
+    ".globl leno_context_entry_end",
+    "leno_context_entry_end:",
+    "brk #1",
+    ".cfi_endproc",
+    ".size leno_context_entry, . - leno_context_entry",
+    ".popsection",
+    main = const core::mem::offset_of!(Control, main),
+);
+
+unsafe extern "C" {
+    fn leno_context_entry();
+    static leno_context_entry_end: [u8; 0];
+}
+
+/// The stack pointer of the caller.
+#[inline(always)]
+pub fn stack_pointer() -> usize {
+    let sp;
+    // SAFETY: reads a register.
+    unsafe { asm!("mov {}, sp", out(reg) sp, options(nomem, nostack, preserves_flags)) };
+    sp
+}
+
+/// Asks the CPU to load the cache line at `address` soon. Any address is fine.
+#[inline(always)]
+pub fn prefetch(address: *const u8) {
+    // SAFETY: a prefetch never faults and changes nothing the program can observe.
+    unsafe {
+        asm!("prfm pldl1keep, [{}]", in(reg) address, options(readonly, nostack, preserves_flags));
+    };
+}
+
+// The thread slot; see `x86_64.rs` for why it is defined in assembly.
+global_asm!(
+    ".pushsection .tbss.leno_context_thread,\"awT\",%nobits",
+    ".balign 8",
+    ".globl leno_context_thread",
+    ".type leno_context_thread,%object",
+    ".size leno_context_thread, 8",
+    "leno_context_thread:",
+    ".zero 8",
+    ".popsection",
+);
+
+/// The address of this OS thread's slot.
+#[inline(always)]
+fn thread_slot_address() -> *mut *const () {
+    let address;
+    // SAFETY: computes the address of a thread-local that exists in every thread.
+    unsafe {
+        asm!(
+            "mrs {base}, tpidr_el0",
+            "adrp {offset}, :gottprel:leno_context_thread",
+            "ldr {offset}, [{offset}, :gottprel_lo12:leno_context_thread]",
+            "add {offset}, {offset}, {base}",
+            base = out(reg) _,
+            offset = out(reg) address,
+            options(nostack, preserves_flags, readonly),
+        );
+    }
+    address
+}
+
+/// Reads this OS thread's slot.
+#[inline(always)]
+pub(crate) fn thread_slot() -> *const () {
+    // SAFETY: the slot is this thread's own, zero until written.
+    unsafe { thread_slot_address().read_volatile() }
+}
+
+/// Writes this OS thread's slot.
+pub(crate) fn set_thread_slot(value: *const ()) {
+    // SAFETY: the slot is this thread's own.
+    unsafe { thread_slot_address().write_volatile(value) }
+}

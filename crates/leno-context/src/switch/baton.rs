@@ -1,0 +1,207 @@
+//! A switch for tools that cannot follow one: each coroutine is an OS thread, and a baton is
+//! passed. Chosen by `--cfg leno_baton`. Slow, and limited as `mod.rs` says.
+//!
+//! Protocol. Every OS thread that takes part owns one [`Baton`]: a mutex-protected message slot
+//! and a condition variable. A context is either *fresh* (no thread yet) or *left* (its thread
+//! waits on its own baton). `transfer` puts a message into the target's slot (or spawns its
+//! thread) and then waits for a message in its own. The mutex orders everything the sender did
+//! before everything the receiver does, so only one thread ever runs and no other lock is needed.
+//!
+//! A thread that has `jump`ed still holds the frame its last word points into, so it waits until
+//! [`retire`] (called when the stack is given back) tells it to unwind and end.
+
+use std::cell::{Cell, RefCell};
+use std::mem::MaybeUninit;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::ptr::NonNull;
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::JoinHandle;
+
+use crate::control::Control;
+use crate::word::Word;
+
+pub(crate) enum Message {
+    Continue { word: Word, code: usize, slot: *const () },
+    End,
+}
+
+#[derive(Default)]
+pub(crate) struct Baton {
+    message: Mutex<Option<Message>>,
+    arrived: Condvar,
+}
+
+// SAFETY: the raw pointers inside a message are handed from the one running thread to the next.
+unsafe impl Send for Baton {}
+// SAFETY: all access goes through the mutex.
+unsafe impl Sync for Baton {}
+
+impl Baton {
+    fn give(&self, message: Message) {
+        *self.message.lock().unwrap() = Some(message);
+        self.arrived.notify_one();
+    }
+
+    fn wait(&self) -> Message {
+        let mut slot = self.message.lock().unwrap();
+        loop {
+            if let Some(message) = slot.take() {
+                return message;
+            }
+            slot = self.arrived.wait(slot).unwrap();
+        }
+    }
+}
+
+thread_local! {
+    static OWN: RefCell<Option<Arc<Baton>>> = const { RefCell::new(None) };
+    static SLOT: Cell<*const ()> = const { Cell::new(core::ptr::null()) };
+    static CONTROL: Cell<*mut Control> = const { Cell::new(core::ptr::null_mut()) };
+}
+
+/// Where a suspended context continues.
+pub struct Context {
+    fresh: *mut Control,
+    left: Option<Arc<Baton>>,
+}
+
+/// The OS thread behind a coroutine, kept in its control block.
+pub(crate) type Carrier = Option<(Arc<Baton>, JoinHandle<()>)>;
+
+/// Unwinds a carrier thread to its end.
+struct CarrierEnds;
+
+impl Context {
+    /// A context nobody has left yet.
+    pub(crate) const fn empty() -> Self {
+        Context { fresh: core::ptr::null_mut(), left: None }
+    }
+
+    /// Room for a context that is about to be left.
+    pub fn unused() -> MaybeUninit<Self> {
+        MaybeUninit::new(Context::empty())
+    }
+
+    /// The entry of a fresh coroutine, whose thread is spawned when it is first continued.
+    pub(crate) fn fresh(control: NonNull<Control>, _top: *mut u8) -> Context {
+        Context { fresh: control.as_ptr(), left: None }
+    }
+
+    /// There is no stack pointer to tell.
+    pub fn stack_pointer(&self) -> usize {
+        0
+    }
+}
+
+pub(crate) fn base_return_address() -> usize {
+    0
+}
+
+struct Start {
+    control: *mut Control,
+    word: Word,
+    code: usize,
+    slot: *const (),
+}
+// SAFETY: handed from the one running thread to the next.
+unsafe impl Send for Start {}
+
+/// # Safety
+/// `to` is valid and nobody else uses it.
+unsafe fn pass(to: *const Context, word: Word, code: usize) {
+    // SAFETY: valid and exclusively ours: the mutex hand-over orders all access.
+    let to = unsafe { &mut *to.cast_mut() };
+    let slot = thread_slot();
+    if to.fresh.is_null() {
+        let baton = to.left.take().expect("a context that was left");
+        return baton.give(Message::Continue { word, code, slot });
+    }
+    let control = core::mem::replace(&mut to.fresh, core::ptr::null_mut());
+    let start = Start { control, word, code, slot };
+    let baton: Arc<Baton> = Arc::default();
+    let own = baton.clone();
+    let carrier = std::thread::Builder::new().name("leno baton".into()).spawn(move || {
+        let start = { start };
+        OWN.set(Some(own));
+        set_thread_slot(start.slot);
+        CONTROL.set(start.control);
+        // SAFETY: the control block is set up and its main expects these words.
+        let run = AssertUnwindSafe(|| unsafe {
+            ((*start.control).main)(start.word, start.code, start.control)
+        });
+        let ended = catch_unwind(run);
+        if let Err(payload) = ended
+            && !payload.is::<CarrierEnds>()
+        {
+            eprintln!("leno: a panic left a coroutine's base under the baton backend");
+            std::process::abort();
+        }
+    });
+    let carrier = carrier.expect("an OS thread for a coroutine");
+    // SAFETY: the control block is valid; only the running thread touches this field.
+    unsafe { &(*control).carrier }.set(Some((baton, carrier)));
+}
+
+fn own_baton() -> Arc<Baton> {
+    OWN.with_borrow_mut(|own| own.get_or_insert_default().clone())
+}
+
+pub(super) unsafe fn transfer(
+    from: *mut Context,
+    to: *const Context,
+    word: Word,
+    code: usize,
+) -> (Word, usize) {
+    let own = own_baton();
+    // SAFETY: `from` is valid and nobody continues it before the baton is passed.
+    unsafe { (*from).left = Some(own.clone()) };
+    // SAFETY: forwarded.
+    unsafe { pass(to, word, code) };
+    match own.wait() {
+        Message::Continue { word, code, slot } => {
+            set_thread_slot(slot);
+            (word, code)
+        }
+        Message::End => resume_unwind(Box::new(CarrierEnds)),
+    }
+}
+
+pub(super) unsafe fn jump(to: *const Context, word: Word, code: usize) -> ! {
+    let own = own_baton();
+    // SAFETY: forwarded.
+    unsafe { pass(to, word, code) };
+    match own.wait() {
+        Message::End => resume_unwind(Box::new(CarrierEnds)),
+        Message::Continue { .. } => unreachable!("a finished coroutine was continued"),
+    }
+}
+
+/// Ends the OS thread of a coroutine that has finished.
+pub(crate) fn retire(control: &Control) {
+    if let Some((baton, thread)) = control.carrier.take() {
+        baton.give(Message::End);
+        thread.join().expect("a carrier thread ends quietly");
+    }
+}
+
+/// The control block of the coroutine whose OS thread this is; null on a plain thread.
+pub(crate) fn own_control() -> *mut Control {
+    CONTROL.get()
+}
+
+/// About where the caller's frame is, on its OS thread's stack.
+pub fn stack_pointer() -> usize {
+    let here = 0u8;
+    (&raw const here).addr()
+}
+
+/// Nothing to prefetch.
+pub fn prefetch(_address: *const u8) {}
+
+pub(crate) fn thread_slot() -> *const () {
+    SLOT.get()
+}
+
+pub(crate) fn set_thread_slot(value: *const ()) {
+    SLOT.set(value);
+}

@@ -1,0 +1,240 @@
+//! The switch on x86_64 (System V).
+//!
+//! A suspended context is four words; nothing is pushed on the stack it leaves:
+//!
+//! ```text
+//!   Context          offset
+//!   +-----------+
+//!   | rbp       |  0    \ a frame record: frame-pointer walkers go from a coroutine's base
+//!   | rip       |  8    / frame into whoever resumed it
+//!   | rsp       | 16
+//!   | rbx       | 24      LLVM reserves rbx and rbp, so they cannot be declared clobbered
+//!   +-----------+
+//! ```
+//!
+//! All other registers are declared clobbered: the compiler spills what is live and nothing else.
+//! The last instruction is an indirect `jmp`, not a `ret`, because a `ret` into another stack
+//! would mispredict every time. MXCSR and the x87 control word are not switched: that alone
+//! would cost fifty switches.
+//!
+//! A new coroutine starts in `leno_context_entry` with rbx = its control block, rbp = the address
+//! of the control block's `parent` field, rsp = the control block (64-aligned, the stack grows
+//! down below it) and the two words in rdi and rsi. The CFI there tells unwinders that the caller
+//! of the base frame is the context that `parent` points to:
+//!
+//! ```text
+//!   DW_CFA_def_cfa_expression (0x0f)  CFA = [[rbp] + 16]          parent->rsp
+//!   DW_CFA_expression r16     (0x10)  rip at [rbp] + 8            &parent->rip
+//!   DW_CFA_expression r6      (0x10)  rbp at [rbp]                &parent->rbp
+//!   DW_CFA_expression r3      (0x10)  rbx at [rbp] + 24           &parent->rbx
+//!   opcodes: 0x76 breg6, 0x06 deref, 0x23 plus_uconst
+//! ```
+//!
+//! `.cfi_signal_frame` lets gdb accept that the stack address jumps.
+
+use core::arch::{asm, global_asm};
+use core::mem::MaybeUninit;
+use core::ptr::NonNull;
+
+use crate::control::Control;
+use crate::word::Word;
+
+/// Where a suspended context continues.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Context {
+    rbp: usize,
+    rip: usize,
+    rsp: usize,
+    rbx: usize,
+    pub(crate) tool: crate::sanitizer::Tool,
+}
+
+impl Context {
+    /// A context nobody has left yet.
+    #[inline(always)]
+    pub(crate) const fn empty() -> Self {
+        Context { rbp: 0, rip: 0, rsp: 0, rbx: 0, tool: crate::sanitizer::Tool::EMPTY }
+    }
+
+    /// Room for a context that is about to be left.
+    #[inline(always)]
+    pub fn unused() -> MaybeUninit<Self> {
+        #[cfg(not(any(leno_asan, leno_tsan)))]
+        return MaybeUninit::uninit();
+        #[cfg(any(leno_asan, leno_tsan))]
+        MaybeUninit::new(Context::empty())
+    }
+
+    /// The entry of a fresh coroutine on the stack below `top`, which is 16-aligned.
+    pub(crate) fn fresh(control: NonNull<Control>, top: *mut u8) -> Context {
+        let parent = control.addr().get() + core::mem::offset_of!(Control, parent);
+        Context {
+            rbp: parent,
+            rip: (leno_context_entry as *const ()).addr(),
+            rsp: top.addr(),
+            rbx: control.as_ptr().expose_provenance(),
+            tool: crate::sanitizer::Tool::EMPTY,
+        }
+    }
+
+    /// The stack pointer of a suspended context.
+    #[inline(always)]
+    pub fn stack_pointer(&self) -> usize {
+        self.rsp
+    }
+}
+
+/// The return address of the base frame: with `parent` before it, a frame record.
+pub(crate) fn base_return_address() -> usize {
+    (&raw const leno_context_entry_end).addr()
+}
+
+/// Leaves the running context in `from` and continues `to`; see [`super::transfer`].
+#[inline(always)]
+pub(super) unsafe fn transfer(
+    from: *mut Context,
+    to: *const Context,
+    word: Word,
+    code: usize,
+) -> (Word, usize) {
+    let (arrived, arrived_code);
+    // SAFETY: the caller guarantees two valid contexts; everything the target may change is
+    // declared, rbx, rbp and rsp are saved and restored by hand.
+    unsafe {
+        asm!(
+            "lea rax, [rip + 2f]",
+            "mov [rcx], rbp",
+            "mov [rcx + 8], rax",
+            "mov [rcx + 16], rsp",
+            "mov [rcx + 24], rbx",
+            "mov rbp, [rdx]",
+            "mov rsp, [rdx + 16]",
+            "mov rbx, [rdx + 24]",
+            "jmp [rdx + 8]",
+            ".balign 4",
+            "2:",
+            // Keeps the resume address inside this function for unwinders that look up rip - 1.
+            "nop",
+            inlateout("rdi") word => arrived,
+            inlateout("rsi") code => arrived_code,
+            in("rcx") from,
+            in("rdx") to,
+            lateout("r12") _, lateout("r13") _, lateout("r14") _, lateout("r15") _,
+            clobber_abi("sysv64"),
+        );
+    }
+    (arrived, arrived_code)
+}
+
+/// Continues `to` and never comes back; see [`super::jump`].
+#[inline(always)]
+pub(super) unsafe fn jump(to: *const Context, word: Word, code: usize) -> ! {
+    // SAFETY: the caller guarantees a valid context and gives up the running one.
+    unsafe {
+        asm!(
+            "mov rbp, [rdx]",
+            "mov rsp, [rdx + 16]",
+            "mov rbx, [rdx + 24]",
+            "jmp [rdx + 8]",
+            in("rdx") to,
+            in("rdi") word,
+            in("rsi") code,
+            options(noreturn),
+        )
+    }
+}
+
+global_asm!(
+    ".pushsection .text.leno_context_entry,\"ax\",@progbits",
+    ".balign 16",
+    ".globl leno_context_entry",
+    ".type leno_context_entry,@function",
+    "leno_context_entry:",
+    ".cfi_startproc",
+    ".cfi_signal_frame",
+    ".cfi_escape 0x0f, 6, 0x76, 0x00, 0x06, 0x23, 0x10, 0x06",
+    ".cfi_escape 0x10, 16, 5, 0x76, 0x00, 0x06, 0x23, 0x08",
+    ".cfi_escape 0x10, 6, 3, 0x76, 0x00, 0x06",
+    ".cfi_escape 0x10, 3, 5, 0x76, 0x00, 0x06, 0x23, 0x18",
+    "mov rdx, rbx",
+    // A return address without a call: the CPU's return predictor stays aligned.
+    "lea rax, [rip + leno_context_entry_end]",
+    "push rax",
+    "jmp [rbx + {main}]",
+    ".globl leno_context_entry_end",
+    "leno_context_entry_end:",
+    "ud2",
+    ".cfi_endproc",
+    ".size leno_context_entry, . - leno_context_entry",
+    ".popsection",
+    main = const core::mem::offset_of!(Control, main),
+);
+
+unsafe extern "C" {
+    fn leno_context_entry();
+    static leno_context_entry_end: [u8; 0];
+}
+
+/// The stack pointer of the caller.
+#[inline(always)]
+pub fn stack_pointer() -> usize {
+    let sp;
+    // SAFETY: reads a register.
+    unsafe { asm!("mov {}, rsp", out(reg) sp, options(nomem, nostack, preserves_flags)) };
+    sp
+}
+
+/// Asks the CPU to load the cache line at `address` soon. Any address is fine.
+#[inline(always)]
+pub fn prefetch(address: *const u8) {
+    // SAFETY: a prefetch never faults and changes nothing the program can observe.
+    unsafe {
+        asm!("prefetcht0 [{}]", in(reg) address, options(readonly, nostack, preserves_flags))
+    };
+}
+
+// The thread slot: one pointer per OS thread, defined here because the compiler may keep the
+// address of a `thread_local!` across a switch, and a migrated coroutine would then work on its
+// old thread's variable. An `asm!` without `pure` is executed anew each time. Initial-exec model:
+// two loads, one after linking into an executable; fine in shared objects too.
+global_asm!(
+    ".pushsection .tbss.leno_context_thread,\"awT\",@nobits",
+    ".balign 8",
+    ".globl leno_context_thread",
+    ".type leno_context_thread,@object",
+    ".size leno_context_thread, 8",
+    "leno_context_thread:",
+    ".zero 8",
+    ".popsection",
+);
+
+/// Reads this OS thread's slot.
+#[inline(always)]
+pub(crate) fn thread_slot() -> *const () {
+    let value;
+    // SAFETY: the slot exists in every thread, zero until written.
+    unsafe {
+        asm!(
+            "mov {value}, qword ptr [rip + leno_context_thread@gottpoff]",
+            "mov {value}, qword ptr fs:[{value}]",
+            value = out(reg) value,
+            options(nostack, preserves_flags, readonly),
+        );
+    }
+    value
+}
+
+/// Writes this OS thread's slot.
+pub(crate) fn set_thread_slot(value: *const ()) {
+    // SAFETY: the slot exists in every thread and only this module touches it.
+    unsafe {
+        asm!(
+            "mov {offset}, qword ptr [rip + leno_context_thread@gottpoff]",
+            "mov qword ptr fs:[{offset}], {value}",
+            offset = out(reg) _,
+            value = in(reg) value,
+            options(nostack, preserves_flags),
+        );
+    }
+}

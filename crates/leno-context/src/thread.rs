@@ -1,0 +1,150 @@
+//! What leno keeps per OS thread, behind one pointer the compiler cannot cache.
+//!
+//! [`current`] reads the thread slot of [`crate::switch`] and makes the [`Thread`] on first use;
+//! a program that never uses coroutines never allocates one. The pointer must not be kept across
+//! a switch of a coroutine that may migrate: read it again.
+//!
+//! At thread exit a guard gives the cached stacks back. Coroutines still alive then are neither
+//! unwound nor freed (they may borrow other thread-locals): they leak, and a line on stderr says
+//! how many. Nothing here runs user code.
+
+use core::cell::{Cell, UnsafeCell};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+use crate::stack::pool::Cache;
+use crate::switch;
+
+/// Per-thread pointers of the layers above, one index each.
+#[derive(Clone, Copy, Debug)]
+#[repr(usize)]
+pub enum Slot {
+    /// The ring used last on this thread (a cache that its user validates).
+    RingUsed = 0,
+    /// The ring of the thread's own context.
+    RingBase = 1,
+    /// Coroutine-locals of the thread's own context.
+    Locals = 2,
+    /// The copier of shared stacks.
+    Copier = 3,
+}
+
+/// One OS thread as leno sees it.
+#[derive(Debug)]
+pub struct Thread {
+    number: u32,
+    next_id: Cell<u64>,
+    last_id: Cell<u64>,
+    live: Cell<usize>,
+    slots: [Cell<*mut ()>; 4],
+    pub(crate) cache: UnsafeCell<Cache>,
+}
+
+static NUMBERS: AtomicU32 = AtomicU32::new(1);
+static IDS: AtomicU64 = AtomicU64::new(1);
+const IDS_AT_ONCE: u64 = 1024;
+
+/// This OS thread's block.
+#[inline(always)]
+pub fn current() -> &'static Thread {
+    let slot = switch::thread_slot().cast::<Thread>();
+    if slot.is_null() {
+        return first_use();
+    }
+    // SAFETY: the slot holds null or the block that `first_use` leaked for this thread; it is
+    // freed only by the guard at thread exit, which clears the slot first.
+    unsafe { &*slot }
+}
+
+#[cold]
+#[inline(never)]
+fn first_use() -> &'static Thread {
+    let thread: &'static Thread = Box::leak(Box::new(Thread {
+        number: NUMBERS.fetch_add(1, Relaxed),
+        next_id: Cell::new(0),
+        last_id: Cell::new(0),
+        live: Cell::new(0),
+        slots: [const { Cell::new(core::ptr::null_mut()) }; 4],
+        cache: UnsafeCell::new(Cache::new()),
+    }));
+    switch::set_thread_slot((&raw const *thread).cast());
+    // When thread-locals are already being destroyed the guard cannot be set: the block leaks.
+    let _ = GUARD.try_with(|_| ());
+    #[cfg(not(leno_baton))]
+    crate::overflow::prepare_thread();
+    thread
+}
+
+thread_local! {
+    static GUARD: Guard = const { Guard };
+}
+
+/// Runs at thread exit.
+struct Guard;
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        let slot = switch::thread_slot().cast::<Thread>().cast_mut();
+        if slot.is_null() {
+            return;
+        }
+        switch::set_thread_slot(core::ptr::null());
+        // SAFETY: leaked by `first_use`, reachable only through the slot just cleared.
+        let thread = unsafe { &mut *slot };
+        thread.cache.get_mut().empty();
+        let left = thread.live.get();
+        if left == 0 {
+            // SAFETY: as above, and no coroutine of this thread is left that could refer to it.
+            return drop(unsafe { Box::from_raw(slot) });
+        }
+        let name = std::thread::current().name().unwrap_or("unnamed").to_owned();
+        eprintln!(
+            "leno: thread '{name}' ended with {left} coroutine{} alive: leaked, not unwound \
+             (drop them, or leave them to a scope, before the thread ends)",
+            if left == 1 { "" } else { "s" },
+        );
+    }
+}
+
+impl Thread {
+    /// This thread's number, unique in the process and never 0.
+    #[inline(always)]
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// A fresh coroutine id, unique in the process, never 0.
+    #[inline]
+    pub fn fresh_id(&self) -> u64 {
+        let id = self.next_id.get();
+        if id == self.last_id.get() {
+            return self.fresh_ids();
+        }
+        self.next_id.set(id + 1);
+        id
+    }
+
+    #[cold]
+    fn fresh_ids(&self) -> u64 {
+        let first = IDS.fetch_add(IDS_AT_ONCE, Relaxed);
+        self.next_id.set(first + 1);
+        self.last_id.set(first + IDS_AT_ONCE);
+        first
+    }
+
+    /// How many coroutines of this thread are alive.
+    pub fn live(&self) -> usize {
+        self.live.get()
+    }
+
+    /// Counts a coroutine in (`1`) or out (`-1`).
+    #[inline(always)]
+    pub fn count_live(&self, by: isize) {
+        self.live.set(self.live.get().wrapping_add_signed(by));
+    }
+
+    /// A per-thread pointer of a layer above.
+    #[inline(always)]
+    pub fn slot(&self, slot: Slot) -> &Cell<*mut ()> {
+        &self.slots[slot as usize]
+    }
+}
