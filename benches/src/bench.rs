@@ -22,8 +22,18 @@ pub mod unwind;
 
 /// Peers a user may name; leno itself always takes part.
 pub const PEERS: [&str; 12] = [
-    "corosensei", "generator", "may", "tokio", "thread", "dyn call", "callback", "hand-off", "go",
-    "luajit", "boost", "java",
+    "corosensei",
+    "generator",
+    "may",
+    "tokio",
+    "thread",
+    "dyn call",
+    "callback",
+    "hand-off",
+    "go",
+    "luajit",
+    "boost",
+    "java",
 ];
 
 /// One thing to measure.
@@ -65,7 +75,9 @@ pub struct Case {
 #[derive(Clone, Copy)]
 pub enum Load {
     /// As many as fill a turn, a multiple of the granule.
-    Filling { granule: u64 },
+    Filling {
+        granule: u64,
+    },
     Fixed(u64),
 }
 
@@ -112,10 +124,11 @@ impl Scale {
 
 /// Every bench, in the order of the report.
 pub fn all() -> &'static [Bench] {
-    static ALL: [Bench; 14] = [
+    static ALL: [Bench; 15] = [
         resume::DEPTH_0,
         resume::DEPTH_1,
         resume::DEPTH_4,
+        resume::RETURN_1,
         resume::RETURN_4,
         hop::HOP,
         create::CREATE_RUN_FINISH,

@@ -45,7 +45,11 @@ impl Failure {
 
     /// It could not make as many coroutines as the bench asks for.
     pub fn stopped_at(made: usize, why: impl ToString) -> Self {
-        Self::Failed(format!("stopped at {}: {}", crate::number::grouped(made as u64), why.to_string()))
+        Self::Failed(format!(
+            "stopped at {}: {}",
+            crate::number::grouped(made as u64),
+            why.to_string()
+        ))
     }
 
     pub fn text(&self) -> String {

@@ -10,6 +10,7 @@ mod contender;
 mod external;
 mod harness;
 mod json;
+mod lap;
 mod machine;
 mod number;
 mod options;
@@ -74,9 +75,10 @@ fn measure(options: &Options) -> ExitCode {
         report.bench(&outcome);
         outcomes.push(outcome);
     }
-    let json = options.json.iter().map(|path| {
-        (path, json::write(path, &machine, options.scale, &outcomes))
-    });
+    let json = options
+        .json
+        .iter()
+        .map(|path| (path, json::write(path, &machine, options.scale, &outcomes)));
     let svg = options.svg.iter().map(|path| (path, plot::write(path, &machine, &outcomes)));
     let failed: Vec<_> = json.chain(svg).filter_map(|(p, r)| Some((p, r.err()?))).collect();
     for (path, error) in &failed {

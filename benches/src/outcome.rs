@@ -89,7 +89,13 @@ impl Outcome {
     }
 
     /// Whether `left / right` stays at or below a limit; nothing when either has no figure.
-    pub fn at_most(&self, case: Option<u64>, left: &str, right: &str, limit: f64) -> Option<Verdict> {
+    pub fn at_most(
+        &self,
+        case: Option<u64>,
+        left: &str,
+        right: &str,
+        limit: f64,
+    ) -> Option<Verdict> {
         let value = self.case(case)?.ratio(left, right)?;
         let at = case.map(|c| format!(" at {}", crate::number::grouped(c))).unwrap_or_default();
         Some(Verdict {

@@ -91,9 +91,7 @@ impl Picture {
     }
 
     fn dot(&mut self, x: f64, y: f64, radius: f64, colour: &str) {
-        self.add(format_args!(
-            r#"<circle cx="{x:.1}" cy="{y:.1}" r="{radius}" fill="{colour}"/>"#
-        ));
+        self.add(format_args!(r#"<circle cx="{x:.1}" cy="{y:.1}" r="{radius}" fill="{colour}"/>"#));
     }
 
     /// Where the figures come from, at the foot.

@@ -62,7 +62,7 @@ impl Report {
                 Row::Figures(cells) => println!("  {}", table.line(cells, &widths)),
                 Row::NoFigure { before, why } => {
                     let line = table.line(before, &widths);
-                    println!("  {} {}", line.trim_end(), self.styled(Style::Dim, why));
+                    println!("  {line}  {}", self.styled(Style::Dim, why));
                 }
             }
         }
@@ -90,7 +90,10 @@ struct Table {
 enum Row {
     Figures(Vec<String>),
     /// The cells up to the version, then why there is nothing else.
-    NoFigure { before: Vec<String>, why: String },
+    NoFigure {
+        before: Vec<String>,
+        why: String,
+    },
 }
 
 impl Table {

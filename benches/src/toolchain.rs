@@ -48,8 +48,10 @@ fn boost() -> Prepared {
 
 fn java() -> Prepared {
     let compiler = found("javac", Tool::Java)?;
-    let versions: Vec<(PathBuf, u32)> =
-        java_candidates().into_iter().filter_map(|j| Some((j.clone(), java_version(&j)?))).collect();
+    let versions: Vec<(PathBuf, u32)> = java_candidates()
+        .into_iter()
+        .filter_map(|j| Some((j.clone(), java_version(&j)?)))
+        .collect();
     let Some((java, _)) = versions.iter().find(|(_, version)| *version >= JAVA_WANTED) else {
         let newest = versions.iter().map(|v| v.1).max();
         let have = newest.map_or("no java".into(), |v| format!("java {v}"));

@@ -2,6 +2,7 @@
 
 use std::hint::black_box;
 use std::thread;
+use std::time::Instant;
 
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
@@ -9,7 +10,7 @@ use generator::Gn;
 
 use super::{Bench, Case, Chart};
 use crate::bench::rings::STACK;
-use crate::contender::Contender;
+use crate::contender::{Contender, Turn};
 use crate::external::{self, Tool};
 use crate::outcome::Verdict;
 use crate::{peers, subject};
@@ -62,14 +63,17 @@ fn generator() -> Contender {
     })
 }
 
-/// From this thread to may's worker and back; its pool keeps the stacks.
+/// Creator and created share one worker; its pool keeps the stacks.
 fn may() -> Contender {
     Contender::timed("may", |n| {
         peers::may_on_one_worker();
-        for i in 0..n {
-            let made = may::go!(move || i + 1);
-            black_box(made.join().expect("its body does not panic"));
-        }
+        let creator = may::go!(move || {
+            for i in 0..n {
+                let made = may::go!(move || i + 1);
+                black_box(made.join().expect("its body does not panic"));
+            }
+        });
+        creator.join().expect("its body does not panic");
     })
 }
 
@@ -77,14 +81,14 @@ fn tokio() -> Contender {
     let runtime = peers::tokio_on_this_thread();
     Contender::measured("tokio", move |n| {
         let runtime = runtime.as_ref().map_err(Clone::clone)?;
-        let start = std::time::Instant::now();
+        let start = Instant::now();
         runtime.block_on(async {
             for i in 0..n {
                 let task = tokio::spawn(async move { i + 1 });
                 black_box(task.await.expect("its body does not panic"));
             }
         });
-        Ok(crate::contender::Turn::ns(start.elapsed(), n))
+        Ok(Turn::ns(start.elapsed(), n))
     })
 }
 

@@ -14,6 +14,7 @@ use generator::Gn;
 use super::{Bench, Case, Chart, Load, Scale};
 use crate::bench::rings::STACK;
 use crate::contender::{Contender, Failure, Turn};
+use crate::number::grouped;
 use crate::{peers, subject};
 
 /// Threads alive at once; systems limit them.
@@ -136,7 +137,7 @@ fn thread_creation() -> Contender {
             let thread = thread::Builder::new().spawn(move || drop(gate.lock()));
             all.push(thread.map_err(|e| Failure::stopped_at(made, e))?);
         }
-        let turn = Turn::ns(start.elapsed(), n).with_note(format!("{n} of them"));
+        let turn = Turn::ns(start.elapsed(), n).with_note(format!("{} of them", grouped(n)));
         drop(closed);
         for thread in all {
             thread.join().map_err(|_| Failure::failed("a thread panicked"))?;
@@ -152,10 +153,10 @@ fn thread_start() -> Contender {
         let mut waited = Duration::ZERO;
         for _ in 0..n {
             let start = Instant::now();
-            waited += thread::spawn(move || start.elapsed()).join().map_err(|_| {
-                Failure::failed("a thread panicked")
-            })?;
+            waited += thread::spawn(move || start.elapsed())
+                .join()
+                .map_err(|_| Failure::failed("a thread panicked"))?;
         }
-        Ok(Turn::ns(waited, n).with_note(format!("{n} of them, one after another")))
+        Ok(Turn::ns(waited, n).with_note(format!("{} of them, one after another", grouped(n))))
     })
 }

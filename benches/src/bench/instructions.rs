@@ -84,11 +84,10 @@ impl Counter {
                 &["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"],
             ),
         };
-        let output = command
-            .arg(turn.get_program())
-            .args(turn.get_args())
-            .output()
-            .map_err(|_| format!("{0} not found: apt-get install {1}", self.name(), self.package()))?;
+        let output =
+            command.arg(turn.get_program()).args(turn.get_args()).output().map_err(|_| {
+                format!("{0} not found: apt-get install {1}", self.name(), self.package())
+            })?;
         let text = String::from_utf8_lossy(&output.stderr);
         self.read(&text).ok_or_else(|| format!("{} cannot count here", self.name()))
     }
@@ -124,7 +123,10 @@ mod tests {
     fn counts_are_found_in_what_the_tools_write() {
         assert_eq!(Counter::Perf.read("1234567,,instructions:u,99,100.00,,\n"), Some(1_234_567));
         assert_eq!(Counter::Perf.read("<not supported>,,instructions:u,0,100.00,,\n"), None);
-        assert_eq!(Counter::Valgrind.read("==7== \n==7== I   refs:      1,234,567\n"), Some(1_234_567));
+        assert_eq!(
+            Counter::Valgrind.read("==7== \n==7== I   refs:      1,234,567\n"),
+            Some(1_234_567)
+        );
         assert_eq!(Counter::Valgrind.read(""), None);
     }
 }

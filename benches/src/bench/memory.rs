@@ -52,10 +52,7 @@ fn at_most(outcome: &Outcome, name: &str, limit: f64) -> Option<Verdict> {
 
 /// Makes `n` suspended coroutines with `make` and says what each costs. They are not taken down:
 /// the process ends after this turn.
-pub fn weigh<C>(
-    n: u64,
-    mut make: impl FnMut() -> std::result::Result<C, String>,
-) -> Result {
+pub fn weigh<C>(n: u64, mut make: impl FnMut() -> std::result::Result<C, String>) -> Result {
     let mut all = Vec::with_capacity(n as usize);
     let before = resident_bytes();
     let mut stopped = None;
@@ -133,6 +130,9 @@ fn thread() -> Contender {
             thread::Builder::new().spawn(move || drop(gate.lock())).map_err(|e| e.to_string())
         })?;
         let note = turn.note.clone().unwrap_or_default();
-        Ok(turn.with_note(format!("{n} of them, the kernel's own share not counted {note}")))
+        Ok(turn.with_note(format!(
+            "{} of them, the kernel's own share not counted {note}",
+            grouped(n)
+        )))
     })
 }

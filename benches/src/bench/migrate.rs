@@ -54,7 +54,11 @@ pub fn relay(n: u64, step: impl Fn() + Sync) -> Duration {
             while done.load(Ordering::Acquire) != next {
                 // The other thread may have no core to run on.
                 waited += 1;
-                if waited.is_multiple_of(1 << 12) { thread::yield_now() } else { std::hint::spin_loop() }
+                if waited.is_multiple_of(1 << 12) {
+                    thread::yield_now()
+                } else {
+                    std::hint::spin_loop()
+                }
             }
             step();
             done.store(next + 1, Ordering::Release);

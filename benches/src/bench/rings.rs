@@ -3,27 +3,24 @@
 //! control, one size).
 //!
 //! Peers without a symmetric switch go through a parent that resumes them in order. Peers with a
-//! scheduler of their own are measured by their first member: the time between two of its own
-//! turns is the time of `k` hops.
+//! scheduler of their own are timed by a [`Lap`].
 
 use std::hint::black_box;
+use std::panic::resume_unwind;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
 use generator::Gn;
 
-use crate::contender::{Contender, Failure, Turn};
+use crate::contender::{Contender, Failure, Result, Turn};
+use crate::lap::Lap;
 use crate::peers;
 use crate::subject;
 
 /// Stack bytes of every ring member that has a stack of its own.
 pub const STACK: usize = 16 * 1024;
-
-/// Rounds before the clock starts: the members' first turns touch their stacks.
-pub const WARM_UP: u64 = 1;
 
 /// All rings of `k` members; one operation is one hop.
 pub fn all<S>(k: u64, step: S) -> Vec<Contender>
@@ -37,7 +34,7 @@ where
 
 /// Times the passes of a parent through its ring; `pass` is one of them.
 fn driven(k: u64, hops: u64, mut pass: impl FnMut()) -> Turn {
-    (0..WARM_UP).for_each(|_| pass());
+    pass(); // First turns touch new stacks.
     let start = Instant::now();
     (0..hops / k).for_each(|_| pass());
     Turn::ns(start.elapsed(), hops)
@@ -99,50 +96,30 @@ where
     })
 }
 
-/// What the first member of a scheduled ring does: its rounds, timed.
-fn first_member(rounds: u64, mut pass: impl FnMut()) -> Duration {
-    (0..WARM_UP).for_each(|_| pass());
-    let start = Instant::now();
-    (0..rounds).for_each(|_| pass());
-    start.elapsed()
-}
-
+/// The ring is made from inside: while the one worker runs the maker, no member starts. Members
+/// that hop while others are made would keep the worker from ever taking those on.
 fn may<S>(k: u64, step: S) -> Contender
 where
     S: Fn(u64) -> u64 + Copy + Send + 'static,
 {
     Contender::measured("may", move |hops| {
         peers::may_on_one_worker();
-        let rounds = hops / k;
-        let took = Arc::new(AtomicU64::new(0));
-        // Members wait for the last of them to be made: they start on another thread.
-        let complete = Arc::new(AtomicBool::new(false));
-        let member = |index: u64| {
-            let (took, complete) = (took.clone(), complete.clone());
-            may::go!(move || {
-                while !complete.load(Ordering::Acquire) {
-                    may::coroutine::yield_now();
-                }
-                let mut v = index;
-                let mut pass = || {
-                    v = step(v);
-                    may::coroutine::yield_now();
-                };
-                if index == 0 {
-                    let elapsed = first_member(rounds, pass);
-                    took.store(elapsed.as_nanos() as u64, Ordering::Relaxed);
-                } else {
-                    (0..WARM_UP + rounds).for_each(|_| pass());
-                }
-                black_box(v);
-            })
-        };
-        let ring: Vec<_> = (0..k).map(member).collect();
-        complete.store(true, Ordering::Release);
-        for member in ring {
-            member.join().map_err(|_| Failure::failed("a member panicked"))?;
-        }
-        Ok(Turn::ns(Duration::from_nanos(took.load(Ordering::Relaxed)), hops))
+        let lap = Arc::new(Lap::of(k));
+        let shared = lap.clone();
+        let maker = may::go!(move || {
+            let member = |index: u64| {
+                let lap = shared.clone();
+                may::go!(move || {
+                    let mut v = index;
+                    lap.run(hops / k, || v = step(v), may::coroutine::yield_now);
+                    black_box(v);
+                })
+            };
+            let ring: Vec<_> = (0..k).map(member).collect();
+            ring.into_iter().try_for_each(|member| member.join())
+        });
+        maker.join().flatten().unwrap_or_else(|panic| resume_unwind(panic));
+        finished(&lap, hops)
     })
 }
 
@@ -151,32 +128,39 @@ where
     S: Fn(u64) -> u64 + Copy + Send + 'static,
 {
     Contender::measured("tokio", move |hops| {
-        let rounds = hops / k;
-        let runtime = peers::tokio_on_this_thread()?;
+        let lap = Arc::new(Lap::of(k));
         let member = |index: u64| {
-            runtime.spawn(async move {
+            let lap = lap.clone();
+            tokio::spawn(async move {
                 let mut v = index;
-                let mut start = Instant::now();
-                for round in 0..WARM_UP + rounds {
-                    if round == WARM_UP {
-                        start = Instant::now();
-                    }
+                lap.arrive();
+                while !lap.begun() {
+                    tokio::task::yield_now().await;
+                }
+                for _ in 0..hops / k {
                     v = step(v);
                     tokio::task::yield_now().await;
                 }
+                lap.finish();
+                while !lap.over() {
+                    tokio::task::yield_now().await;
+                }
                 black_box(v);
-                start.elapsed()
             })
         };
-        let ring: Vec<_> = (0..k).map(member).collect();
-        let took = runtime.block_on(async {
-            let mut ring = ring.into_iter();
-            let first = ring.next().expect("a ring has members").await;
+        peers::tokio_on_this_thread()?.block_on(async {
+            let ring: Vec<_> = (0..k).map(member).collect();
             for member in ring {
                 member.await.map_err(Failure::failed)?;
             }
-            first.map_err(Failure::failed)
-        });
-        Ok(Turn::ns(took?, hops))
+            Ok(())
+        })?;
+        finished(&lap, hops)
     })
+}
+
+/// The result of a ring whose members have all ended.
+pub fn finished(lap: &Lap, hops: u64) -> Result {
+    let took = lap.took().ok_or_else(|| Failure::failed("a member did not make its rounds"))?;
+    Ok(Turn::ns(took, hops))
 }

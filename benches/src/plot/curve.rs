@@ -65,9 +65,7 @@ fn line(picture: &mut Picture, name: &str, at: &[(f64, f64)]) {
     let colour = colour(name);
     let places: Vec<String> = at.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
     let places = places.join(" ");
-    picture.add(format_args!(
-        r#"<polyline class="{class}" stroke="{colour}" points="{places}"/>"#
-    ));
+    picture.add(format_args!(r#"<polyline class="{class}" stroke="{colour}" points="{places}"/>"#));
     for &(x, y) in at {
         picture.dot(x, y, 3.0, colour);
     }

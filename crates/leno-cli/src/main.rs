@@ -1,1 +1,4 @@
+//! The `leno` command.
+#![forbid(unsafe_code)]
+
 fn main() {}

@@ -20,6 +20,7 @@ use core::sync::atomic::{
     Ordering::{Relaxed, Release},
 };
 use std::any::Any;
+use std::sync::Mutex;
 
 use crate::name::Name;
 use crate::sanitizer;
@@ -32,7 +33,8 @@ use crate::word::Word;
 pub mod bits {
     use crate::status::State;
 
-    /// Never run. Together with [`SUSPENDED`], "may be resumed" is: no bit above this one set.
+    /// Never run. With [`SUSPENDED`] set it compares equal to the tag of a suspended one, so that
+    /// "may be resumed" is one comparison.
     pub const NEW: u64 = 0;
     /// Between two runs.
     pub const SUSPENDED: u64 = 1;
@@ -42,8 +44,6 @@ pub mod bits {
     pub const FINISHED: u64 = 4;
     /// Operations are traced. Beside the state, so that the fast path tests both at once.
     pub const WATCHED: u64 = 8;
-    /// Any of these set: not on the fast path.
-    pub const SLOW: u64 = RUNNING | FINISHED | WATCHED;
     /// Where the id starts.
     pub const ID_SHIFT: u32 = 4;
     /// All state bits.
@@ -81,7 +81,8 @@ pub type Main = unsafe extern "C-unwind" fn(Word, usize, *mut Control) -> !;
 #[repr(C, align(64))]
 pub struct Control {
     pub(crate) context: UnsafeCell<Context>,
-    /// The context to go back to; with the next field the frame record of the base frame.
+    /// The context below this one, for unwinders; with the next field the frame record of the base
+    /// frame. Points to `back`, or into a ring's initial member.
     pub(crate) parent: Cell<*mut Context>,
     base_return: usize,
     pub(crate) tag: AtomicU64,
@@ -90,8 +91,13 @@ pub struct Control {
     kind: Kind,
     /// Reasons not to be moved to another thread: pinned sections and held locks.
     pub pins: Cell<u32>,
+    /// Where whoever resumed this coroutine waits for it.
+    pub(crate) back: UnsafeCell<Context>,
     /// The body's entry.
     pub(crate) main: Main,
+    /// The range of addresses this coroutine runs on: empty if unknown.
+    low: Cell<usize>,
+    high: Cell<usize>,
     body: Cell<*mut u8>,
     drop_body: Cell<unsafe fn(*mut u8)>,
     stack: UnsafeCell<Option<Stack>>,
@@ -198,11 +204,14 @@ pub unsafe fn set_up(control: *mut Control, spec: Spec, stack: Option<Stack>, ma
     set! {
         context: UnsafeCell::new(Context::empty()),
         parent: Cell::new(core::ptr::null_mut()),
+        back: UnsafeCell::new(Context::empty()),
         base_return: switch::base_return_address(),
         resumed_unwinding: Cell::new(false),
         kind: spec.kind,
         pins: Cell::new(0),
         main: main,
+        low: Cell::new(stack.as_ref().map_or(0, |stack| stack.limit().addr())),
+        high: Cell::new(stack.as_ref().map_or(0, |stack| stack.top().addr())),
         body: Cell::new(core::ptr::null_mut()),
         drop_body: Cell::new(no_body),
         stack: UnsafeCell::new(stack),
@@ -235,6 +244,7 @@ pub unsafe fn start_at(control: NonNull<Control>, limit: *mut u8, top: *mut u8) 
     let block = unsafe { control.as_ref() };
     // SAFETY: nobody uses the context of a coroutine that is being made.
     unsafe { block.context.get().write(Context::fresh(control, top)) };
+    block.set_parent(block.back());
     // SAFETY: the context was just written.
     block.own_tool.set(unsafe { sanitizer::born(block.context.get(), limit, top) });
 }
@@ -340,24 +350,42 @@ impl Control {
         self.context.get()
     }
 
-    /// The context it goes back to.
+    /// Where whoever resumed it waits for it.
     #[inline(always)]
+    pub fn back(&self) -> *mut Context {
+        self.back.get()
+    }
+
+    /// The context that unwinders find below its base frame.
     pub fn parent(&self) -> *mut Context {
         self.parent.get()
     }
 
-    /// Sets the context it goes back to, which stays valid until it has gone back there.
-    #[inline(always)]
+    /// Sets the context that unwinders find below its base frame.
     pub fn set_parent(&self, parent: *mut Context) {
         self.parent.set(parent);
     }
 
-    /// Whether `address` is on this coroutine's own stack.
+    /// Says which addresses it runs on, for a block without a stack of its own.
+    pub fn set_range(&self, low: usize, high: usize) {
+        self.low.set(low);
+        self.high.set(high);
+    }
+
+    /// Whether `address` is on the stack this coroutine runs on, as far as that is known.
     #[inline(always)]
     pub fn holds(&self, address: usize) -> bool {
-        let Some(stack) = self.stack() else { return false };
-        let limit = stack.limit().addr();
-        address.wrapping_sub(limit) < stack.top().addr().wrapping_sub(limit)
+        let low = self.low.get();
+        address.wrapping_sub(low) < self.high.get().wrapping_sub(low)
+    }
+
+    /// Whether the calling code runs on this coroutine's stack, as far as that is known.
+    #[inline(always)]
+    pub fn is_here(&self) -> bool {
+        #[cfg(leno_baton)]
+        return core::ptr::eq(self, switch::own_control());
+        #[cfg(not(leno_baton))]
+        self.holds(switch::stack_pointer())
     }
 
     /// Says where the body is. It is taken by [`Self::take_body`] or dropped by
@@ -393,6 +421,67 @@ impl Control {
     /// The panic that ended the coroutine, if it is still there.
     pub fn take_payload(&self) -> Option<Box<dyn Any + Send>> {
         self.payload.take()
+    }
+}
+
+/// Memory for a control block without a stack, never unmapped. Give it back with
+/// [`give_back_block`].
+pub fn spare_block() -> NonNull<Control> {
+    let spare = SPARE.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).pop();
+    match spare {
+        Some(Spare(block)) => block,
+        None => NonNull::from_mut(Box::leak(Box::new(Control::nobody()))),
+    }
+}
+
+/// Returns memory from [`spare_block`], whose coroutine has ended.
+///
+/// # Safety
+/// Nobody uses the block afterwards (reading its tag excepted).
+pub unsafe fn give_back_block(block: NonNull<Control>) {
+    // SAFETY: live by the contract.
+    unsafe { block.as_ref() }.mark(bits::FINISHED);
+    SPARE.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(Spare(block));
+}
+
+static SPARE: Mutex<Vec<Spare>> = Mutex::new(Vec::new());
+
+struct Spare(NonNull<Control>);
+// SAFETY: plain memory that nobody uses.
+unsafe impl Send for Spare {}
+
+impl Control {
+    const fn nobody() -> Control {
+        unsafe extern "C-unwind" fn never(_: Word, _: usize, _: *mut Control) -> ! {
+            unreachable!("nobody's main was entered")
+        }
+        Control {
+            context: UnsafeCell::new(Context::empty()),
+            parent: Cell::new(core::ptr::null_mut()),
+            back: UnsafeCell::new(Context::empty()),
+            base_return: 0,
+            tag: AtomicU64::new(bits::FINISHED),
+            resumed_unwinding: Cell::new(false),
+            kind: Kind::Asymmetric,
+            pins: Cell::new(0),
+            main: never,
+            low: Cell::new(0),
+            high: Cell::new(0),
+            body: Cell::new(core::ptr::null_mut()),
+            drop_body: Cell::new(no_body),
+            stack: UnsafeCell::new(None),
+            name: UnsafeCell::new(Name::NONE),
+            site: Location::caller(),
+            payload: Cell::new(None),
+            entered: Cell::new(core::ptr::null_mut()),
+            ring: Cell::new(core::ptr::null_mut()),
+            place: Cell::new(0),
+            locals: Cell::new(core::ptr::null_mut()),
+            occupant: Cell::new(core::ptr::null_mut()),
+            own_tool: Cell::new(sanitizer::Tool::EMPTY),
+            #[cfg(leno_baton)]
+            carrier: Cell::new(None),
+        }
     }
 }
 

@@ -1,19 +1,31 @@
 //! What a coroutine is called in messages.
 
-use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
-/// A coroutine's name, if it was given one. Prints as `'name'`, or as `#id` for a nameless one.
+/// A coroutine's name, if it was given one; cheap to clone. Prints as `'name'`, or as `#id` for a nameless one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Name(Option<Cow<'static, str>>);
+pub struct Name(Text);
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+enum Text {
+    #[default]
+    None,
+    Static(&'static str),
+    Shared(Arc<str>),
+}
 
 impl Name {
     /// The name of a coroutine nobody named.
-    pub const NONE: Name = Name(None);
+    pub const NONE: Name = Name(Text::None);
 
     /// The given text, if any.
     pub fn as_str(&self) -> Option<&str> {
-        self.0.as_deref()
+        match &self.0 {
+            Text::None => None,
+            Text::Static(text) => Some(text),
+            Text::Shared(text) => Some(text),
+        }
     }
 
     /// The name as messages show it: quoted, or the id.
@@ -22,9 +34,21 @@ impl Name {
     }
 }
 
-impl<T: Into<Cow<'static, str>>> From<T> for Name {
-    fn from(text: T) -> Self {
-        Name(Some(text.into()))
+impl From<&'static str> for Name {
+    fn from(text: &'static str) -> Self {
+        Name(Text::Static(text))
+    }
+}
+
+impl From<String> for Name {
+    fn from(text: String) -> Self {
+        Name(Text::Shared(text.into()))
+    }
+}
+
+impl From<Arc<str>> for Name {
+    fn from(text: Arc<str>) -> Self {
+        Name(Text::Shared(text))
     }
 }
 

@@ -61,18 +61,24 @@ pub fn stack_left() -> Option<usize> {
     }
 }
 
-#[cfg(miri)]
+/// The lowest usable address of this OS thread's own stack.
 fn thread_limit() -> Option<usize> {
+    thread_range().map(|(low, _)| low)
+}
+
+#[cfg(miri)]
+/// The usable addresses of this OS thread's own stack; `None` where that cannot be told.
+pub fn thread_range() -> Option<(usize, usize)> {
     None
 }
 
-/// The lowest usable address of this OS thread's own stack.
+/// The usable addresses of this OS thread's own stack; `None` where that cannot be told.
 #[cfg(not(miri))]
-fn thread_limit() -> Option<usize> {
+pub fn thread_range() -> Option<(usize, usize)> {
     use core::cell::Cell;
-    thread_local!(static LIMIT: Cell<usize> = const { Cell::new(0) });
-    let known = LIMIT.get();
-    if known != 0 {
+    thread_local!(static RANGE: Cell<(usize, usize)> = const { Cell::new((0, 0)) });
+    let known = RANGE.get();
+    if known.0 != 0 {
         return Some(known);
     }
     let mut attributes = core::mem::MaybeUninit::<libc::pthread_attr_t>::uninit();
@@ -91,9 +97,9 @@ fn thread_limit() -> Option<usize> {
     // SAFETY: as above; not used afterwards.
     unsafe { libc::pthread_attr_destroy(attributes.as_mut_ptr()) };
     // The main thread's lowest page may be the gap the kernel keeps; one page of caution.
-    let limit = low.addr() + guard + stack::PAGE;
-    LIMIT.set(limit);
-    Some(limit)
+    let range = (low.addr() + guard + stack::PAGE, low.addr() + size);
+    RANGE.set(range);
+    Some(range)
 }
 
 #[cfg(not(leno_baton))]

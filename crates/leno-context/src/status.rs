@@ -66,6 +66,11 @@ impl Status {
         Status { control, id: control.id() }
     }
 
+    /// The status of the coroutine with this id, whose block `control` is or was.
+    pub fn with_id(control: &Control, id: u64) -> Status {
+        Status { control, id }
+    }
+
     /// The coroutine's id, unique in the process.
     pub fn id(&self) -> u64 {
         self.id

@@ -18,7 +18,7 @@ use std::panic::resume_unwind;
 
 use crate::control::Control;
 use crate::sanitizer;
-use crate::switch::{self, Context};
+use crate::switch;
 use crate::word::{EMPTY, Word};
 
 /// Why a switch happened.
@@ -48,43 +48,35 @@ struct Exit {
     target: u64,
 }
 
-/// Runs a coroutine until it suspends or ends: the caller becomes its parent.
+/// Runs a coroutine until it suspends or ends: it comes back to the caller.
 ///
 /// # Safety
 /// `control` is live, on this thread, New or Suspended (already marked Running), and the word and
 /// code are what it expects. A New one takes [`code::GO`] only.
 #[inline(always)]
 pub unsafe fn resume(control: &Control, word: Word, code: usize) -> (Word, usize) {
-    let mut here = Context::unused();
-    let here = here.as_mut_ptr();
-    control.set_parent(here);
     if std::thread::panicking() {
         // SAFETY: forwarded.
-        return unsafe { resume_unwinding(control, here, word, code) };
+        return unsafe { resume_unwinding(control, word, code) };
     }
-    // SAFETY: the coroutine's context was left, or is fresh, and is continued once; `here` stays
-    // valid until the coroutine has come back to it.
-    unsafe { switch::transfer(here, control.context(), word, code) }
+    // SAFETY: the coroutine's context was left, or is fresh, and is continued once; it comes back
+    // to this one, which only it can do.
+    unsafe { switch::transfer(control.back(), control.context(), word, code) }
 }
 
 /// The same, by code that is itself unwinding (a destructor): the coroutine may suspend although
 /// `panicking()` holds, because it is not its own stack that unwinds.
 #[cold]
 #[inline(never)]
-unsafe fn resume_unwinding(
-    control: &Control,
-    here: *mut Context,
-    word: Word,
-    code: usize,
-) -> (Word, usize) {
+unsafe fn resume_unwinding(control: &Control, word: Word, code: usize) -> (Word, usize) {
     control.resumed_unwinding.set(true);
     // SAFETY: forwarded.
-    let arrived = unsafe { switch::transfer(here, control.context(), word, code) };
+    let arrived = unsafe { switch::transfer(control.back(), control.context(), word, code) };
     control.resumed_unwinding.set(false);
     arrived
 }
 
-/// Suspends: goes back to the parent with `word`, returns the next input's word.
+/// Suspends: goes back to the resumer with `word`, returns the next input's word.
 ///
 /// The running code may be on another stack than `control`'s, further in: then everything between
 /// the two is suspended with it.
@@ -96,9 +88,9 @@ pub unsafe fn suspend(control: &Control, word: Word) -> Word {
     if std::thread::panicking() {
         may_suspend(control);
     }
-    // SAFETY: the parent's context was left when it resumed this coroutine.
+    // SAFETY: the resumer left its context there.
     let (word, code) =
-        unsafe { switch::transfer(control.context(), control.parent(), word, code::SUSPENDED) };
+        unsafe { switch::transfer(control.context(), control.back(), word, code::SUSPENDED) };
     if code != code::GO {
         // SAFETY: forwarded.
         return unsafe { summoned(control, word, code) };
@@ -137,10 +129,9 @@ unsafe fn summoned(control: &Control, mut word: Word, mut code: usize) -> Word {
             code::SHOW => unsafe { show(word) },
             _ => exit(control),
         }
-        let parent = control.parent();
         // SAFETY: as in `suspend`.
         (word, code) =
-            unsafe { switch::transfer(control.context(), parent, EMPTY, code::SUSPENDED) };
+            unsafe { switch::transfer(control.context(), control.back(), EMPTY, code::SUSPENDED) };
     }
 }
 
@@ -187,17 +178,17 @@ pub fn begun() {
     sanitizer::arrive_first();
 }
 
-/// Leaves a coroutine for good, to its parent.
+/// Leaves a coroutine for good, to its resumer.
 ///
 /// # Safety
 /// `control` is running. Nothing on this stack is needed any more, except what `word` points to
-/// until the parent has read it.
+/// until the resumer has read it.
 #[inline(always)]
 pub unsafe fn finish(control: *mut Control, word: Word, code: usize) -> ! {
     // SAFETY: live by the contract.
-    let parent = unsafe { (*control).parent.get() };
+    let back = unsafe { (*control).back.get() };
     // SAFETY: forwarded.
-    unsafe { switch::jump(parent, word, code) }
+    unsafe { switch::jump(back, word, code) }
 }
 
 /// Whether a suspended coroutine has stack left to capture a backtrace on.

@@ -1,1 +1,48 @@
-//! stub
+//! Coroutines nobody schedules.
+//!
+//! - [`Coroutine`]: an asymmetric coroutine. [`Coroutine::resume`] runs it until its body calls
+//!   [`Suspender::suspend`], from however deep in calls, or ends. Generators, inverted parsers.
+//! - [`ring`]: symmetric coroutines of one thread that pass control among themselves.
+//! - [`scope`]: coroutines that borrow from their creator's frame.
+//! - [`Local`]: a variable each coroutine has for itself.
+//! - [`list`]: who is alive on this thread, and a backtrace of each.
+//! - [`trace`]: every operation, as text.
+//!
+//! # Soundness
+//! A started coroutine never leaves its thread: [`Coroutine`] is neither `Send` nor `Sync`. One
+//! that has not started is an [`Unstarted`], which is `Send` when its closure is. A [`Status`]
+//! may be read from anywhere. Unscoped coroutines take `'static` types only, because a handle can
+//! be forgotten; borrowing needs a scope, which ends its children before it returns.
+//!
+//! A panic in a body reaches whoever resumed it. A suspended coroutine that is dropped is unwound,
+//! so destructors run; with `panic = "abort"` it cannot be, and its stack is leaked instead (in a
+//! scope, the process is aborted with a message).
+//!
+//! All unsafe code of this crate is in modules named `raw`; SAFETY.md of the project lists it.
+#![deny(unsafe_code)]
+
+mod builder;
+mod error;
+mod iter;
+pub mod list;
+mod local;
+#[allow(unsafe_code, reason = "the one place for it; see SAFETY.md")]
+mod raw;
+pub mod ring;
+mod step;
+mod suspend;
+pub mod trace;
+mod unstarted;
+
+pub use builder::Builder;
+pub use error::{CreateError, Exiting, ResumeError};
+pub use iter::{IntoIter, Iter};
+pub use leno_context::stack::{Figures, figures as stack_figures, guard::Guards, set_warm_limit};
+pub use leno_context::{Name, State, Status, check_stack, overflow::stack_left};
+pub use local::Local;
+pub use raw::coroutine::Coroutine;
+pub use raw::scope::{Scope, ScopedCoroutine, scope};
+pub use raw::suspender::Suspender;
+pub use step::Step;
+pub use suspend::{Mapped, Suspend};
+pub use unstarted::Unstarted;

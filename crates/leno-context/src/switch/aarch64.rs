@@ -15,7 +15,6 @@
 //! with 0x8d = breg29 and x30 as the return-address column.
 
 use core::arch::{asm, global_asm};
-use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 
 use crate::control::Control;
@@ -37,15 +36,6 @@ impl Context {
     #[inline(always)]
     pub(crate) const fn empty() -> Self {
         Context { fp: 0, pc: 0, sp: 0, x19: 0, tool: crate::sanitizer::Tool::EMPTY }
-    }
-
-    /// Room for a context that is about to be left.
-    #[inline(always)]
-    pub fn unused() -> MaybeUninit<Self> {
-        #[cfg(not(any(leno_asan, leno_tsan)))]
-        return MaybeUninit::uninit();
-        #[cfg(any(leno_asan, leno_tsan))]
-        MaybeUninit::new(Context::empty())
     }
 
     /// The entry of a fresh coroutine on the stack below `top`, which is 16-aligned.

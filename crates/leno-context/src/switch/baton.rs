@@ -11,7 +11,6 @@
 //! [`retire`] (called when the stack is given back) tells it to unwind and end.
 
 use std::cell::{Cell, RefCell};
-use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::NonNull;
 use std::sync::{Arc, Condvar, Mutex};
@@ -75,11 +74,6 @@ impl Context {
     /// A context nobody has left yet.
     pub(crate) const fn empty() -> Self {
         Context { fresh: core::ptr::null_mut(), left: None }
-    }
-
-    /// Room for a context that is about to be left.
-    pub fn unused() -> MaybeUninit<Self> {
-        MaybeUninit::new(Context::empty())
     }
 
     /// The entry of a fresh coroutine, whose thread is spawned when it is first continued.

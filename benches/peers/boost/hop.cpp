@@ -1,0 +1,106 @@
+// The Boost peer.
+//
+//   hop resume 1 N    N round trips: boost::context::fiber, resumed and resuming back
+//   hop hop K N       N hops in a ring of K boost::fibers::fiber that yield
+//   hop create 1 N    N boost::context::fiber created on a pooled stack and run to their end
+//
+// Prints `BENCH NS VERSION`.
+
+#include <boost/context/fiber.hpp>
+#include <boost/context/pooled_fixedsize_stack.hpp>
+#include <boost/fiber/all.hpp>
+#include <boost/version.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+namespace ctx = boost::context;
+namespace fib = boost::fibers;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t stack_bytes = 16 * 1024;
+
+static Clock::duration resume(long, long n) {
+    long value = 0;
+    bool finish = false;
+    ctx::fiber co([&](ctx::fiber &&back) {
+        while (!finish) {
+            ++value;
+            back = std::move(back).resume();
+        }
+        return std::move(back);
+    });
+    auto round_trips = [&](long count) {
+        for (long i = 0; i < count; ++i) co = std::move(co).resume();
+    };
+    round_trips(n / 10 + 1);
+    auto start = Clock::now();
+    round_trips(n);
+    auto took = Clock::now() - start;
+    finish = true;
+    co = std::move(co).resume();
+    return took;
+}
+
+// Members wait until all have started, make their rounds, wait until all have made theirs: the
+// clock runs from the last start to the last end.
+static Clock::duration hop(long k, long n) {
+    const long rounds = n / k;
+    long arrived = 0, finished = 0;
+    Clock::time_point start, end;
+    auto member = [&] {
+        if (++arrived == k) start = Clock::now();
+        while (arrived < k) boost::this_fiber::yield();
+        for (long r = 0; r < rounds; ++r) boost::this_fiber::yield();
+        if (++finished == k) end = Clock::now();
+        while (finished < k) boost::this_fiber::yield();
+    };
+    std::vector<fib::fiber> ring;
+    ring.reserve(k);
+    for (long i = 0; i < k; ++i)
+        ring.emplace_back(std::allocator_arg, fib::fixedsize_stack(stack_bytes), member);
+    for (auto &each : ring) each.join();
+    return end - start;
+}
+
+static Clock::duration create(long, long n) {
+    ctx::pooled_fixedsize_stack pool(stack_bytes);
+    long value = 0;
+    auto batch = [&](long count) {
+        for (long i = 0; i < count; ++i) {
+            ctx::fiber co(std::allocator_arg, pool, [&](ctx::fiber &&back) {
+                ++value;
+                return std::move(back);
+            });
+            co = std::move(co).resume();
+        }
+    };
+    batch(n / 10 + 1);
+    auto start = Clock::now();
+    batch(n);
+    return Clock::now() - start;
+}
+
+int main(int argc, char **argv) {
+    long k = argc == 4 ? std::atol(argv[2]) : 0;
+    long n = argc == 4 ? std::atol(argv[3]) : 0;
+    if (k < 1 || n < 1) {
+        std::fprintf(stderr, "usage: hop resume|hop|create K N\n");
+        return 2;
+    }
+    Clock::duration took{};
+    if (!std::strcmp(argv[1], "resume")) took = resume(k, n);
+    else if (!std::strcmp(argv[1], "hop")) took = hop(k, n);
+    else if (!std::strcmp(argv[1], "create")) took = create(k, n);
+    else {
+        std::fprintf(stderr, "unknown bench %s\n", argv[1]);
+        return 2;
+    }
+    auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(took).count();
+    std::printf("%s %.3f %d.%d.%d\n", argv[1], double(ns) / double(n), BOOST_VERSION / 100000,
+                BOOST_VERSION / 100 % 1000, BOOST_VERSION % 100);
+}

@@ -1,0 +1,81 @@
+//! What can go wrong with a coroutine, by name.
+
+use std::fmt;
+
+use leno_context::stack::StackError;
+
+/// A coroutine could not be made: there is no stack for it. Nothing else is harmed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CreateError {
+    pub(crate) why: StackError,
+}
+
+impl fmt::Display for CreateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot create a coroutine: {}", self.why)
+    }
+}
+
+impl std::error::Error for CreateError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.why)
+    }
+}
+
+/// A coroutine could not be resumed. The input is given back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ResumeError<In> {
+    /// It has returned, panicked or exited.
+    Finished {
+        /// Its name, quoted, or its id.
+        name: String,
+        /// What it was to be given.
+        input: In,
+    },
+    /// It is running: it was resumed, directly or through others, by itself.
+    InUse {
+        /// Its name, quoted, or its id.
+        name: String,
+        /// What it was to be given.
+        input: In,
+    },
+}
+
+impl<In> ResumeError<In> {
+    /// What the coroutine was to be given.
+    pub fn into_input(self) -> In {
+        match self {
+            ResumeError::Finished { input, .. } | ResumeError::InUse { input, .. } => input,
+        }
+    }
+}
+
+impl<In> fmt::Display for ResumeError<In> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ResumeError::Finished { name, .. } => {
+                write!(f, "coroutine {name} is finished and cannot be resumed")
+            }
+            ResumeError::InUse { name, .. } => write!(
+                f,
+                "coroutine {name} is in use and cannot be resumed: it is running, or waits for \
+                 a coroutine it has itself resumed"
+            ),
+        }
+    }
+}
+
+impl<In: fmt::Debug> std::error::Error for ResumeError<In> {}
+
+/// A coroutine could not suspend because its own stack is unwinding. The value is given back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exiting<Out>(pub Out);
+
+impl<Out> fmt::Display for Exiting<Out> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a coroutine whose own stack unwinds cannot suspend")
+    }
+}
+
+impl<Out: fmt::Debug> std::error::Error for Exiting<Out> {}

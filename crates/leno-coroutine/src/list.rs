@@ -1,0 +1,61 @@
+//! Who is alive on this thread.
+
+use core::fmt;
+use core::panic::Location;
+use std::backtrace::Backtrace;
+
+use leno_context::{Name, State, Status};
+
+use crate::raw;
+
+/// One live coroutine of this thread, as it was when it was listed.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Info {
+    /// Its id.
+    pub id: u64,
+    /// Its name, if it was given one.
+    pub name: Name,
+    /// What it was doing.
+    pub state: State,
+    /// Whether it is a member of a ring (else it is asymmetric).
+    pub is_member: bool,
+    /// Where it was made.
+    pub site: &'static Location<'static>,
+    /// Bytes of its stack.
+    pub stack_size: usize,
+    pub(crate) status: Status,
+}
+
+impl Info {
+    /// Where it is suspended, as it sees it. `None` unless it still is, with some stack left.
+    pub fn backtrace(&self) -> Option<Backtrace> {
+        raw::list::backtrace(self.status)
+    }
+}
+
+impl fmt::Display for Info {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = if self.is_member { "member" } else { "coroutine" };
+        let name = self.name.or_id(self.id);
+        let (state, site, size) = (self.state, self.site, self.stack_size / 1024);
+        write!(f, "{kind} {name}[{state}], created at {site}, stack {size} KiB")
+    }
+}
+
+/// All live coroutines of this thread that have a stack, oldest first.
+///
+/// # Examples
+/// ```
+/// use leno_coroutine::{Builder, Suspender, list};
+///
+/// let pump = Builder::new().name("pump").coroutine(|co: &Suspender<(), ()>, ()| co.suspend(()))?;
+/// pump.resume(());
+/// let all = list::coroutines();
+/// assert!(all[0].to_string().starts_with("coroutine 'pump'[suspended], created at"));
+/// assert!(all[0].backtrace().unwrap().to_string().contains("suspend"));
+/// # Ok::<(), leno_coroutine::CreateError>(())
+/// ```
+pub fn coroutines() -> Vec<Info> {
+    raw::list::coroutines()
+}

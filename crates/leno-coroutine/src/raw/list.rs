@@ -1,0 +1,63 @@
+//! Looking at the live coroutines of this thread.
+//!
+//! Claim: the blocks that `control::of_this_thread` gives are live while no coroutine of this
+//! thread runs or ends, that is, within each function here.
+
+use std::backtrace::Backtrace;
+
+use leno_context::control::{self, Control, Kind, bits};
+use leno_context::unwind::{self, code};
+use leno_context::word::Word;
+use leno_context::{State, Status};
+
+use crate::list::Info;
+
+fn blocks() -> impl Iterator<Item = &'static Control> {
+    // SAFETY: live; the callers below let go of them before they return.
+    let blocks = control::of_this_thread().into_iter().map(|block| unsafe { block.as_ref() });
+    blocks.filter(|block| block.kind() != Kind::Home)
+}
+
+/// All live coroutines of this thread, oldest first.
+pub(crate) fn coroutines() -> Vec<Info> {
+    let info = |block: &Control| Info {
+        id: block.id(),
+        name: block.name().clone(),
+        state: block.state(),
+        is_member: block.kind() == Kind::Member,
+        site: block.site(),
+        stack_size: block.stack().map_or(0, |stack| stack.size().bytes()),
+        status: Status::of(block),
+    };
+    let mut all: Vec<Info> = blocks().map(info).collect();
+    all.sort_by_key(|info| info.id);
+    all
+}
+
+/// Turns tracing on or off for all live coroutines of this thread.
+pub(crate) fn watch_all(on: bool) {
+    blocks().for_each(|block| block.watch(on));
+}
+
+/// A backtrace of a suspended coroutine of this thread, captured by itself on its own stack.
+pub(crate) fn backtrace(status: Status) -> Option<Backtrace> {
+    let control = status.control()?;
+    let ours = || control::of_this_thread().contains(&control);
+    if status.state() != State::Suspended || !ours() {
+        return None;
+    }
+    // SAFETY: live, and of this thread, so nobody else changes that.
+    let block = unsafe { control.as_ref() };
+    if !unwind::can_show(block) {
+        return None;
+    }
+    let (tag, parent) = (block.load_tag(), block.parent());
+    block.set_parent(block.back());
+    block.mark(bits::RUNNING);
+    let mut slot: Option<Backtrace> = None;
+    // SAFETY: suspended, so it understands SHOW; the slot outlives the visit.
+    unsafe { unwind::resume(block, Word::new((&raw mut slot).cast()), code::SHOW) };
+    block.set_parent(parent);
+    block.store_tag(tag);
+    slot
+}

@@ -1,0 +1,97 @@
+//! Where coroutine-locals are kept.
+//!
+//! Claim: a value lives from its first use until its coroutine's body has returned or unwound
+//! (for a thread's own context, until the thread ends), at a fixed address; references to it
+//! exist only inside [`with`], which is left before the body is.
+
+use core::any::Any;
+use core::cell::RefCell;
+use core::ptr::NonNull;
+
+use leno_context::control::{self, Control};
+use leno_context::thread::{self, Slot};
+
+/// One context's values, by the address of their `Local`.
+#[derive(Default)]
+struct Values(RefCell<Vec<(usize, Box<dyn Any>)>>);
+
+/// Calls `f` with the running context's value for `key`, made by `init` on first use.
+pub(crate) fn with<T: 'static, R>(key: usize, init: fn() -> T, f: impl FnOnce(&T) -> R) -> R {
+    let values = current();
+    // SAFETY: the running context's values live while it runs.
+    let values = unsafe { values.as_ref() };
+    let found = || {
+        let values = values.0.borrow();
+        let (_, value) = values.iter().find(|(held, _)| *held == key)?;
+        Some(NonNull::from_ref(value.downcast_ref::<T>().expect("a local keeps its type")))
+    };
+    let value = found().unwrap_or_else(|| {
+        let value = init();
+        values.0.borrow_mut().push((key, Box::new(value)));
+        found().expect("just put there")
+    });
+    // SAFETY: boxed, so it does not move when others are added; dropped after the body only.
+    f(unsafe { value.as_ref() })
+}
+
+fn current() -> NonNull<Values> {
+    let control = control::current();
+    let slot = if control.is_null() {
+        // In this order: the thread's block is then dropped after the values.
+        let slot = thread::current().slot(Slot::Locals);
+        clear_at_thread_exit();
+        slot
+    } else {
+        // SAFETY: the running coroutine's block is live.
+        unsafe { &(*control).locals }
+    };
+    let values = slot.get().cast::<Values>();
+    NonNull::new(values).unwrap_or_else(|| {
+        let made = Box::leak(Box::<Values>::default());
+        slot.set((&raw mut *made).cast());
+        made.into()
+    })
+}
+
+/// # Safety
+/// `slot` holds null or what [`current`] put there, and nobody refers into it.
+unsafe fn clear(slot: &core::cell::Cell<*mut ()>) {
+    // A destructor may use locals again.
+    loop {
+        let values = slot.replace(core::ptr::null_mut()).cast::<Values>();
+        if values.is_null() {
+            return;
+        }
+        // SAFETY: leaked by `current`, just taken out of the slot.
+        drop(unsafe { Box::from_raw(values) });
+    }
+}
+
+/// Drops a coroutine's locals when its body is left.
+pub(super) struct Clear(pub(super) NonNull<Control>);
+
+impl Drop for Clear {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: the coroutine is running its last lines.
+        let block = unsafe { self.0.as_ref() };
+        if !block.locals.get().is_null() {
+            // SAFETY: the body has been left, and with it every `with`.
+            unsafe { clear(&block.locals) };
+        }
+    }
+}
+
+/// Sees to it that the locals of the thread's own context are dropped when the thread ends.
+fn clear_at_thread_exit() {
+    struct AtExit;
+    impl Drop for AtExit {
+        fn drop(&mut self) {
+            // SAFETY: the thread's own context has ended; every `with` has been left.
+            unsafe { clear(thread::current().slot(Slot::Locals)) };
+        }
+    }
+    thread_local!(static AT_EXIT: AtExit = const { AtExit });
+    // Already being destroyed: the values made now are leaked.
+    let _ = AT_EXIT.try_with(|_| ());
+}

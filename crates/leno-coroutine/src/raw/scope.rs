@@ -1,0 +1,192 @@
+//! Coroutines that borrow.
+//!
+//! Claim: no child of a scope has a frame left when [`scope`] returns or unwinds, even if its
+//! handle was forgotten. Why: the scope lists its children and ends all of them before it lets go
+//! of the frame that owns what they borrow; a child that cannot be ended aborts the process. As
+//! in `std::thread::scope`, `'scope` is invariant and chosen by the callee, so handles cannot
+//! outlive the call.
+
+use core::cell::RefCell;
+use core::marker::PhantomData;
+use core::ops::Deref;
+use core::ptr::NonNull;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+
+use leno_context::control::{Control, Kind};
+use leno_context::{State, Status, unwind};
+
+use super::coroutine;
+use super::exit::{self, Ended};
+use crate::{Builder, Coroutine, CreateError, Suspender};
+
+/// Creates coroutines that may borrow from outside the scope; made by [`scope`].
+pub struct Scope<'scope, 'env> {
+    children: RefCell<Vec<Child>>,
+    scope: PhantomData<&'scope mut &'scope ()>,
+    env: PhantomData<&'env mut &'env ()>,
+}
+
+struct Child {
+    status: Status,
+    end: unsafe fn(NonNull<Control>) -> Ended,
+}
+
+/// Runs `f` with a scope, in which coroutines may borrow whatever outlives the call.
+///
+/// When `f` returns or panics, coroutines of the scope that have not finished are ended: their
+/// stacks unwind, their destructors run. Then the result is returned, or the panic goes on.
+///
+/// # Panics
+/// With the panic of `f`, or of a destructor that ran while a coroutine was ended. Aborts the
+/// process, with a message, when a coroutine cannot be ended: its body catches exit eight times,
+/// or the build has `panic = "abort"`.
+///
+/// # Examples
+/// ```
+/// use leno_coroutine::{Step, Suspender, scope};
+///
+/// let words = ["one", "two"];
+/// let lengths: Vec<usize> = scope(|s| {
+///     let each = s.coroutine(|co: &Suspender<(), usize>, ()| {
+///         words.iter().for_each(|word| co.suspend(word.len()));
+///     });
+///     each.iter().collect()
+/// });
+/// assert_eq!(lengths, [3, 3]);
+/// ```
+///
+/// What the scope creates cannot leave it:
+/// ```compile_fail
+/// use leno_coroutine::{Suspender, scope};
+///
+/// let escaped = scope(|s| s.coroutine(|co: &Suspender<(), ()>, ()| co.suspend(())));
+/// ```
+pub fn scope<'env, F, R>(f: F) -> R
+where
+    F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
+{
+    let scope = Scope { children: RefCell::default(), scope: PhantomData, env: PhantomData };
+    let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
+    let failed = scope.end_children();
+    match (result, failed) {
+        (Ok(result), None) => result,
+        (Err(payload), _) | (Ok(_), Some(payload)) => resume_unwind(payload),
+    }
+}
+
+impl<'scope, 'env> Scope<'scope, 'env> {
+    /// Makes a coroutine that may borrow for `'scope`, with the default stack.
+    ///
+    /// # Panics
+    /// When there is no memory for a stack; [`Self::coroutine_with`] returns an error instead.
+    #[track_caller]
+    pub fn coroutine<F, In, Out, Ret>(
+        &'scope self,
+        body: F,
+    ) -> ScopedCoroutine<'scope, In, Out, Ret>
+    where
+        F: FnOnce(&Suspender<In, Out>, In) -> Ret + 'scope,
+        In: 'scope,
+        Out: 'scope,
+        Ret: 'scope,
+    {
+        match self.coroutine_with(Builder::new(), body) {
+            Ok(coroutine) => coroutine,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// Makes a coroutine that may borrow for `'scope`, with the builder's name and stack size.
+    ///
+    /// # Errors
+    /// When there is no stack of that size.
+    #[track_caller]
+    pub fn coroutine_with<F, In, Out, Ret>(
+        &'scope self,
+        builder: Builder,
+        body: F,
+    ) -> Result<ScopedCoroutine<'scope, In, Out, Ret>, CreateError>
+    where
+        F: FnOnce(&Suspender<In, Out>, In) -> Ret + 'scope,
+        In: 'scope,
+        Out: 'scope,
+        Ret: 'scope,
+    {
+        let spec = builder.spec(Location::caller(), Kind::Asymmetric)?;
+        // SAFETY: the scope ends the coroutine before `'scope` does.
+        let made = unsafe { coroutine::create(spec, body) };
+        let coroutine: Coroutine<In, Out, Ret> = made.map_err(|(error, _)| error)?;
+        let mut children = self.children.borrow_mut();
+        if children.len() == children.capacity() {
+            children.retain(|child| !child.status.is_finished());
+        }
+        children.push(Child { status: coroutine.status(), end: exit::end::<Out, Ret> });
+        Ok(ScopedCoroutine { coroutine, scope: PhantomData })
+    }
+
+    /// Ends all children; the first panic raised by a destructor meanwhile.
+    fn end_children(&self) -> Option<Box<dyn Any + Send>> {
+        let mut failed = None;
+        loop {
+            // Destructors may create further children, so the list is read anew each time. A
+            // child that waits for another one (Running) ends when that one has ended.
+            let next = {
+                let mut children = self.children.borrow_mut();
+                children.retain(|child| !child.status.is_finished());
+                let waiting = |child: &&Child| child.status.state() != State::Running;
+                children.iter().rev().find(waiting).map(|child| (child.status, child.end))
+            };
+            let Some((status, end)) = next else { break };
+            let Some(control) = status.control() else { continue };
+            // SAFETY: live, of this thread, not running; its handle cannot be used any more.
+            match unsafe { end(control) } {
+                Ended::Gone(payload) => failed = failed.or(payload),
+                // SAFETY: still live.
+                Ended::Refused => unwind::give_up(&exit::refused(unsafe { control.as_ref() })),
+                Ended::CannotUnwind => {
+                    // SAFETY: still live.
+                    let block = unsafe { control.as_ref() };
+                    unwind::give_up(&format!(
+                        "a scope ended while its coroutine {} (created at {}) was suspended: with \
+                         panic = \"abort\" it cannot be unwound; let it finish first",
+                        block.shown(),
+                        block.site(),
+                    ));
+                }
+            }
+        }
+        if !self.children.borrow().is_empty() {
+            unwind::give_up("a scope ended while one of its coroutines was running");
+        }
+        failed
+    }
+}
+
+impl core::fmt::Debug for Scope<'_, '_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Scope({} children)", self.children.borrow().len())
+    }
+}
+
+/// A [`Coroutine`] of a scope, used through `Deref`. Dropping it ends it, forgetting it leaves
+/// that to the scope.
+pub struct ScopedCoroutine<'scope, In, Out, Ret = ()> {
+    coroutine: Coroutine<In, Out, Ret>,
+    scope: PhantomData<&'scope mut &'scope ()>,
+}
+
+impl<In, Out, Ret> Deref for ScopedCoroutine<'_, In, Out, Ret> {
+    type Target = Coroutine<In, Out, Ret>;
+
+    #[inline(always)]
+    fn deref(&self) -> &Self::Target {
+        &self.coroutine
+    }
+}
+
+impl<In, Out, Ret> core::fmt::Debug for ScopedCoroutine<'_, In, Out, Ret> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        self.coroutine.fmt(f)
+    }
+}

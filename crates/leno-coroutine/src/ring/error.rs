@@ -1,0 +1,102 @@
+//! What can go wrong in a ring, by name.
+
+use std::fmt;
+
+use crate::CreateError;
+
+/// An operation on a ring was refused. Nothing has changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RingError {
+    /// Called inside an asymmetric coroutine, which only its resumer can leave.
+    InsideAsymmetric {
+        /// That coroutine.
+        coroutine: String,
+    },
+    /// The member belongs to another thread.
+    OtherThread {
+        /// The member named.
+        member: String,
+    },
+    /// The member belongs to another ring of this thread.
+    OtherRing {
+        /// The member named.
+        member: String,
+    },
+    /// The member has finished.
+    Finished {
+        /// The member named.
+        member: String,
+    },
+    /// Only the initial member can do that.
+    NotInitial {
+        /// The member that tried.
+        member: String,
+    },
+    /// The running member's own stack unwinds.
+    Exiting {
+        /// The member that tried.
+        from: String,
+    },
+    /// The thread has no ring yet.
+    NoRing,
+}
+
+impl fmt::Display for RingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RingError::InsideAsymmetric { coroutine } => write!(
+                f,
+                "a ring operation inside asymmetric coroutine {coroutine}: only its resumer can \
+                 take control from it"
+            ),
+            RingError::OtherThread { member } => {
+                write!(f, "member {member} belongs to another thread")
+            }
+            RingError::OtherRing { member } => write!(f, "member {member} belongs to another ring"),
+            RingError::Finished { member } => write!(f, "member {member} is finished"),
+            RingError::NotInitial { member } => {
+                write!(f, "only the initial member can drain its ring, not {member}")
+            }
+            RingError::Exiting { from } => {
+                write!(f, "member {from} cannot give control away while its own stack unwinds")
+            }
+            RingError::NoRing => f.write_str("this thread has no ring yet"),
+        }
+    }
+}
+
+impl std::error::Error for RingError {}
+
+/// A member could not be added.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SpawnError {
+    /// There is no stack for it.
+    Create(CreateError),
+    /// There is no ring to add it to.
+    Ring(RingError),
+}
+
+impl fmt::Display for SpawnError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SpawnError::Create(error) => error.fmt(f),
+            SpawnError::Ring(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for SpawnError {}
+
+impl From<CreateError> for SpawnError {
+    fn from(error: CreateError) -> Self {
+        SpawnError::Create(error)
+    }
+}
+
+impl From<RingError> for SpawnError {
+    fn from(error: RingError) -> Self {
+        SpawnError::Ring(error)
+    }
+}

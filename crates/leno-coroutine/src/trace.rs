@@ -1,0 +1,92 @@
+//! Every operation, as a line of text.
+//!
+//! Off by default, and then it costs nothing: a coroutine that is traced has a bit set beside its
+//! state, which the fast path tests anyway. Turn it on for the coroutines of a thread with
+//! [`start`], for a piece of code with [`record`], or for all threads with the environment
+//! variable `LENO_TRACE=1`.
+
+use core::cell::{Cell, RefCell};
+use std::sync::OnceLock;
+
+use leno_context::control::Control;
+
+use crate::raw;
+
+thread_local! {
+    static ON: Cell<Option<bool>> = const { Cell::new(None) };
+    static RECORD: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Whether coroutines created now on this thread are traced.
+pub fn is_on() -> bool {
+    ON.get().unwrap_or_else(|| {
+        static EVERYWHERE: OnceLock<bool> = OnceLock::new();
+        let on = *EVERYWHERE.get_or_init(|| {
+            std::env::var_os("LENO_TRACE").is_some_and(|value| value != "0" && !value.is_empty())
+        });
+        ON.set(Some(on));
+        on
+    })
+}
+
+/// Prints every operation on this thread's coroutines to stderr from now on.
+pub fn start() {
+    set(true);
+}
+
+/// Stops what [`start`] started.
+pub fn stop() {
+    set(false);
+}
+
+fn set(on: bool) {
+    ON.set(Some(on));
+    raw::list::watch_all(on);
+}
+
+/// Runs `f` and returns, beside its result, a line for each operation on this thread's
+/// coroutines meanwhile.
+///
+/// # Examples
+/// ```
+/// use leno_coroutine::{Builder, Suspender, trace};
+///
+/// let (_, text) = trace::record(|| {
+///     let co = Builder::new().name("a").coroutine(|co: &Suspender<(), ()>, ()| co.suspend(()));
+///     co.unwrap().resume(());
+/// });
+/// assert_eq!(text, "create 'a'\nresume 'a'\nsuspend 'a'\nexit 'a'\n");
+/// ```
+pub fn record<R>(f: impl FnOnce() -> R) -> (R, String) {
+    struct Restore(bool, Option<String>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            set(self.0);
+            RECORD.set(self.1.take());
+        }
+    }
+    let _restore = Restore(is_on(), RECORD.replace(Some(String::new())));
+    set(true);
+    let result = f();
+    let text = RECORD.take().unwrap_or_default();
+    (result, text)
+}
+
+#[inline]
+pub(crate) fn event(what: &str, control: &Control) {
+    if control.watched() {
+        write(what, control);
+    }
+}
+
+#[cold]
+fn write(what: &str, control: &Control) {
+    let line = format!("{what} {}", control.shown());
+    RECORD.with_borrow_mut(|record| match record {
+        Some(text) => {
+            text.push_str(&line);
+            text.push('\n');
+        }
+        None => eprintln!("leno: {line}"),
+    });
+}

@@ -1,0 +1,68 @@
+//! A coroutine that has not started: a body and what it asks for, no stack.
+
+use core::marker::PhantomData;
+use core::panic::Location;
+
+use leno_context::control::Kind;
+
+use crate::{Builder, Coroutine, CreateError, Suspender, raw};
+
+/// A body that becomes a [`Coroutine`] on the thread that starts it.
+///
+/// It is `Send` if its body is: a coroutine that has not started may go anywhere.
+///
+/// # Examples
+/// ```
+/// use leno_coroutine::{Builder, Step, Suspender};
+///
+/// let unstarted = Builder::new().unstarted(|co: &Suspender<(), u32>, ()| co.suspend(1));
+/// std::thread::spawn(move || {
+///     let coroutine = unstarted.start().map_err(|(error, _)| error).unwrap();
+///     assert_eq!(coroutine.resume(()), Step::Suspended(1));
+/// })
+/// .join()
+/// .unwrap();
+/// ```
+pub struct Unstarted<F, In, Out, Ret> {
+    builder: Builder,
+    site: &'static Location<'static>,
+    body: F,
+    types: PhantomData<fn(In) -> (Out, Ret)>,
+}
+
+impl<F, In, Out, Ret> Unstarted<F, In, Out, Ret> {
+    pub(crate) fn new(builder: Builder, site: &'static Location<'static>, body: F) -> Self {
+        Unstarted { builder, site, body, types: PhantomData }
+    }
+
+    /// Takes a stack; the coroutine now belongs to this thread and runs when resumed.
+    ///
+    /// # Errors
+    /// When there is no stack of the size asked for; everything is given back.
+    pub fn start(self) -> Result<Coroutine<In, Out, Ret>, (CreateError, Self)>
+    where
+        F: FnOnce(&Suspender<In, Out>, In) -> Ret + 'static,
+        In: 'static,
+        Out: 'static,
+        Ret: 'static,
+    {
+        let spec = match self.builder.clone().spec(self.site, Kind::Asymmetric) {
+            Ok(spec) => spec,
+            Err(error) => return Err((error, self)),
+        };
+        let (builder, site) = (self.builder, self.site);
+        raw::coroutine::create_static(spec, self.body)
+            .map_err(|(error, body)| (error, Unstarted::new(builder, site, body)))
+    }
+
+    /// The body, not run.
+    pub fn into_body(self) -> F {
+        self.body
+    }
+}
+
+impl<F, In, Out, Ret> core::fmt::Debug for Unstarted<F, In, Out, Ret> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Unstarted({:?})", self.builder)
+    }
+}
