@@ -16,6 +16,7 @@ use std::process::{Command, ExitStatus};
 use crate::bench::{self, Bench, Scale};
 use crate::contender::{Failure, Result, Turn};
 use crate::harness;
+use crate::process;
 
 /// The hidden argument that makes this program a child.
 pub const ARGUMENT: &str = "--child";
@@ -43,9 +44,8 @@ pub fn turn(
     operations: u64,
     scale: Scale,
 ) -> Result {
-    let output = command(bench.name, parameter, contender, operations, scale)?
-        .output()
-        .map_err(Failure::failed)?;
+    let mut command = command(bench.name, parameter, contender, operations, scale)?;
+    let output = process::output(&mut command)?;
     let text = String::from_utf8_lossy(&output.stdout);
     parse(text.lines().last().unwrap_or_default()).unwrap_or_else(|| {
         let errors = String::from_utf8_lossy(&output.stderr);

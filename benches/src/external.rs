@@ -11,6 +11,7 @@ use std::process::Command;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use crate::contender::{Contender, Failure, Result, Turn};
+use crate::process;
 use crate::toolchain;
 
 /// A language with a program in `peers/`.
@@ -44,11 +45,9 @@ pub type Prepared = std::result::Result<Vec<OsString>, Failure>;
 pub fn contender(tool: Tool, bench: &'static str, k: u64, n: u64) -> Contender {
     Contender::external(tool.name(), move |_| {
         let words = prepared(tool)?;
-        let output = Command::new(&words[0])
-            .args(&words[1..])
-            .args([bench, &k.to_string(), &n.to_string()])
-            .output()
-            .map_err(Failure::failed)?;
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).args([bench, &k.to_string(), &n.to_string()]);
+        let output = process::output(&mut command)?;
         let text = String::from_utf8_lossy(&output.stdout);
         text.lines().find_map(|line| parse(line, bench)).unwrap_or_else(|| {
             let errors = String::from_utf8_lossy(&output.stderr);

@@ -6,7 +6,7 @@
 //! which the scheduler takes the members does not matter to the count.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 pub struct Lap {
@@ -15,6 +15,7 @@ pub struct Lap {
     finished: AtomicU64,
     start: OnceLock<Instant>,
     end: OnceLock<Instant>,
+    given_up: AtomicBool,
 }
 
 impl Lap {
@@ -25,6 +26,7 @@ impl Lap {
             finished: AtomicU64::new(0),
             start: OnceLock::new(),
             end: OnceLock::new(),
+            given_up: AtomicBool::new(false),
         }
     }
 
@@ -52,9 +54,9 @@ impl Lap {
         }
     }
 
-    /// Whether all are ready.
+    /// Whether all are ready, or the ring was given up.
     pub fn begun(&self) -> bool {
-        self.start.get().is_some()
+        self.start.get().is_some() || self.given_up.load(Ordering::Relaxed)
     }
 
     /// A member has made its rounds.
@@ -66,7 +68,13 @@ impl Lap {
 
     /// Whether all have made their rounds, or the ring was given up.
     pub fn over(&self) -> bool {
-        self.end.get().is_some()
+        self.end.get().is_some() || self.given_up.load(Ordering::Relaxed)
+    }
+
+    /// Lets the members end that were made before no more could be made.
+    #[cfg_attr(not(feature = "leno"), expect(dead_code, reason = "no peer reports it in time"))]
+    pub fn give_up(&self) {
+        self.given_up.store(true, Ordering::Relaxed);
     }
 
     /// From the last start to the last end; nothing when a member did not get there.

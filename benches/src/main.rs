@@ -17,6 +17,7 @@ mod options;
 mod outcome;
 mod peers;
 mod plot;
+mod process;
 mod progress;
 mod report;
 mod stats;

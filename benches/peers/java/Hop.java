@@ -10,7 +10,6 @@
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -99,11 +98,11 @@ public final class Hop {
     }
 
     // Members wait until all have started, make their rounds, wait until all have made theirs: the
-    // clock runs from the last start to the last end.
+    // clock runs from the last start to the last end. They are made from a virtual thread: those
+    // that yield would keep the carrier from taking on any that come from outside.
     private static long ring(int k, long rounds) throws Throwable {
         var arrived = new AtomicInteger();
         var finished = new AtomicInteger();
-        var left = new CountDownLatch(k);
         var start = new AtomicLong();
         var end = new AtomicLong();
         Runnable member = () -> {
@@ -112,12 +111,12 @@ public final class Hop {
             for (long r = 0; r < rounds; r++) Thread.yield();
             if (finished.incrementAndGet() == k) end.set(System.nanoTime());
             while (finished.get() < k) Thread.yield();
-            left.countDown();
         };
-        for (int i = 0; i < k; i++) {
-            Thread ignored = (Thread) START.invokeExact(member);
-        }
-        left.await();
+        inside(() -> {
+            var made = new Thread[k];
+            for (int i = 0; i < k; i++) made[i] = start(member);
+            for (var thread : made) thread.join();
+        });
         return end.get() - start.get();
     }
 
@@ -130,18 +129,28 @@ public final class Hop {
 
     // From a virtual thread, so that creator and created share the one carrier.
     private static void batch(long n) throws Throwable {
-        Runnable creator = () -> {
+        Runnable body = () -> counter++;
+        inside(() -> {
+            for (long i = 0; i < n; i++) start(body).join();
+        });
+    }
+
+    private interface Body {
+        void run() throws Throwable;
+    }
+
+    private static Thread start(Runnable body) throws Throwable {
+        return (Thread) START.invokeExact(body);
+    }
+
+    // Runs a body in a virtual thread and waits for it.
+    private static void inside(Body body) throws Throwable {
+        start(() -> {
             try {
-                Runnable body = () -> counter++;
-                for (long i = 0; i < n; i++) {
-                    Thread made = (Thread) START.invokeExact(body);
-                    made.join();
-                }
+                body.run();
             } catch (Throwable error) {
                 throw new AssertionError(error);
             }
-        };
-        Thread thread = (Thread) START.invokeExact(creator);
-        thread.join();
+        }).join();
     }
 }

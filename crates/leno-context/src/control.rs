@@ -24,9 +24,9 @@ use std::sync::Mutex;
 
 use crate::name::Name;
 use crate::sanitizer;
-use crate::stack::{self, Stack, StackError, StackSize};
+use crate::stack::{self, Stack, StackError, StackSize, pool};
 use crate::switch::{self, Context};
-use crate::thread;
+use crate::thread::{self, Thread};
 use crate::word::Word;
 
 /// The low bits of a tag; the id is above them.
@@ -138,9 +138,10 @@ pub struct Spec {
 ///
 /// # Errors
 /// When there is no stack; the body is given back.
-#[inline]
+#[inline(always)]
 pub fn create<F>(spec: Spec, body: F, main: Main) -> Result<NonNull<Control>, (StackError, F)> {
-    let stack = match stack_for::<F>(spec.size) {
+    let thread = thread::current();
+    let stack = match stack_for::<F>(thread, spec.size) {
         Ok(stack) => stack,
         Err(error) => return Err((error, body)),
     };
@@ -153,29 +154,27 @@ pub fn create<F>(spec: Spec, body: F, main: Main) -> Result<NonNull<Control>, (S
         top = top.wrapping_sub(top.addr() % align);
     }
     let place = top.cast::<F>();
-    if size_of::<F>() != 0 {
-        // SAFETY: inside the stack, which was chosen with room for it, aligned, and ours.
-        unsafe { place.write(body) };
-    } else {
-        core::mem::forget(body);
-    }
+    // SAFETY: inside the stack, which was chosen with room for it, aligned, and ours.
+    unsafe { place.write(body) };
     // SAFETY: a fresh stack of ours.
-    unsafe { set_up(control, spec, Some(stack), main) };
+    unsafe { set_up_for(thread, control, spec, Some(stack), main) };
     // SAFETY: never null, and just set up.
     let block = unsafe { NonNull::new_unchecked(control) };
     // SAFETY: as above.
     unsafe { block.as_ref() }.give_body::<F>(place);
     // SAFETY: as above; `top` is below the block, on its stack.
     unsafe { start_at(block, limit, top) };
-    thread::current().count_live(1);
+    thread.count_live(1);
     Ok(block)
 }
 
-fn stack_for<F>(size: StackSize) -> Result<Stack, StackError> {
+#[inline(always)]
+fn stack_for<F>(thread: &Thread, size: StackSize) -> Result<Stack, StackError> {
     if size_of::<F>() <= 1024 {
-        return stack::take(size);
+        return pool::take_for(thread, size);
     }
-    stack::take(StackSize::holding(size.bytes() + size_of::<F>() + align_of::<F>())?)
+    let size = StackSize::holding(size.bytes() + size_of::<F>() + align_of::<F>())?;
+    pool::take_for(thread, size)
 }
 
 /// Where the control block of a stack is.
@@ -189,9 +188,20 @@ pub fn block_of(stack: &Stack) -> *mut Control {
 ///
 /// # Safety
 /// `control` is memory for a block that nobody but readers of the tag uses.
-#[inline]
 pub unsafe fn set_up(control: *mut Control, spec: Spec, stack: Option<Stack>, main: Main) {
-    let id = thread::current().fresh_id();
+    // SAFETY: forwarded.
+    unsafe { set_up_for(thread::current(), control, spec, stack, main) };
+}
+
+#[inline(always)]
+unsafe fn set_up_for(
+    thread: &Thread,
+    control: *mut Control,
+    spec: Spec,
+    stack: Option<Stack>,
+    main: Main,
+) {
+    let id = thread.fresh_id();
     let watched = if spec.watched { bits::WATCHED } else { 0 };
     macro_rules! set {
         ($($field:ident: $value:expr,)*) => {
@@ -238,6 +248,7 @@ unsafe fn no_body(_: *mut u8) {}
 ///
 /// # Safety
 /// `control` is set up; the memory is its stack.
+#[inline(always)]
 pub unsafe fn start_at(control: NonNull<Control>, limit: *mut u8, top: *mut u8) {
     let top = top.wrapping_sub(top.addr() % 16);
     // SAFETY: set up by the contract.
@@ -254,23 +265,24 @@ pub unsafe fn start_at(control: NonNull<Control>, limit: *mut u8, top: *mut u8) 
 /// # Safety
 /// The coroutine has finished or never started, its body is taken or dropped, nobody runs on its
 /// stack, and nobody uses the block afterwards (reading its tag excepted).
-#[inline]
+#[inline(always)]
 pub unsafe fn release(control: NonNull<Control>) {
+    let thread = thread::current();
     // SAFETY: live by the contract.
     let block = unsafe { control.as_ref() };
     block.mark(bits::FINISHED);
-    block.payload.take();
+    drop(block.payload.take());
     // SAFETY: nobody else uses the block.
-    unsafe { block.name.get().replace(Name::NONE) };
+    drop(unsafe { block.name.get().replace(Name::NONE) });
     #[cfg(leno_baton)]
     switch::retire(block);
-    thread::current().count_live(-1);
+    thread.count_live(-1);
     // SAFETY: nobody else uses the block.
     let stack = unsafe { block.stack.get().replace(None) };
     if let Some(stack) = stack {
         // SAFETY: nobody runs on it.
         unsafe { sanitizer::gone(block.own_tool.get(), stack.limit(), stack.top()) };
-        stack::give_back(stack);
+        pool::give_back_to(thread, stack);
     }
 }
 
@@ -497,7 +509,7 @@ pub fn current() -> *mut Control {
 /// The control block of the coroutine whose stack `address` is on; null if none.
 pub fn owner_of(address: usize) -> *mut Control {
     let Some((slab, slot, false)) = stack::locate(address) else { return core::ptr::null_mut() };
-    let block = block_of(&Stack { slab, slot });
+    let block = block_of(&Stack::of(slab, slot));
     if slab.owner(slot).load(Relaxed) == 0 {
         return core::ptr::null_mut();
     }
@@ -511,7 +523,7 @@ pub fn owner_of(address: usize) -> *mut Control {
 pub fn of_this_thread() -> Vec<NonNull<Control>> {
     let thread = thread::current().number();
     let slots = stack::slab::all().flat_map(|slab| {
-        slab.used_by(Some(thread)).map(move |slot| block_of(&Stack { slab, slot }))
+        slab.used_by(Some(thread)).map(move |slot| block_of(&Stack::of(slab, slot)))
     });
     slots.filter_map(NonNull::new).collect()
 }

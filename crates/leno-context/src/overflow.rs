@@ -162,7 +162,7 @@ mod handler {
         // SAFETY: a fault carries an address.
         let address = unsafe { info_ref.si_addr() }.addr();
         if let Some((slab, slot, true)) = stack::locate(address) {
-            report(&Stack { slab, slot }, address);
+            report(&Stack::of(slab, slot), address);
             // SAFETY: ends the process.
             unsafe { libc::abort() }
         }

@@ -11,6 +11,8 @@
 use core::cell::{Cell, UnsafeCell};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
+use std::sync::OnceLock;
+
 use crate::stack::pool::Cache;
 use crate::switch;
 
@@ -35,6 +37,8 @@ pub struct Thread {
     next_id: Cell<u64>,
     last_id: Cell<u64>,
     live: Cell<usize>,
+    /// Whether coroutines made now on this thread are traced.
+    pub watching: Cell<bool>,
     slots: [Cell<*mut ()>; 4],
     pub(crate) cache: UnsafeCell<Cache>,
 }
@@ -63,6 +67,7 @@ fn first_use() -> &'static Thread {
         next_id: Cell::new(0),
         last_id: Cell::new(0),
         live: Cell::new(0),
+        watching: Cell::new(watch_all()),
         slots: [const { Cell::new(core::ptr::null_mut()) }; 4],
         cache: UnsafeCell::new(Cache::new()),
     }));
@@ -72,6 +77,14 @@ fn first_use() -> &'static Thread {
     #[cfg(not(leno_baton))]
     crate::overflow::prepare_thread();
     thread
+}
+
+/// Whether the environment asks for tracing everywhere.
+fn watch_all() -> bool {
+    static ASKED: OnceLock<bool> = OnceLock::new();
+    *ASKED.get_or_init(|| {
+        std::env::var_os("LENO_TRACE").is_some_and(|value| value != "0" && !value.is_empty())
+    })
 }
 
 thread_local! {

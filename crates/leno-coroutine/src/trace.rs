@@ -5,28 +5,21 @@
 //! [`start`], for a piece of code with [`record`], or for all threads with the environment
 //! variable `LENO_TRACE=1`.
 
-use core::cell::{Cell, RefCell};
-use std::sync::OnceLock;
+use core::cell::RefCell;
 
 use leno_context::control::Control;
+use leno_context::thread;
 
 use crate::raw;
 
 thread_local! {
-    static ON: Cell<Option<bool>> = const { Cell::new(None) };
     static RECORD: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
 /// Whether coroutines created now on this thread are traced.
+#[inline(always)]
 pub fn is_on() -> bool {
-    ON.get().unwrap_or_else(|| {
-        static EVERYWHERE: OnceLock<bool> = OnceLock::new();
-        let on = *EVERYWHERE.get_or_init(|| {
-            std::env::var_os("LENO_TRACE").is_some_and(|value| value != "0" && !value.is_empty())
-        });
-        ON.set(Some(on));
-        on
-    })
+    thread::current().watching.get()
 }
 
 /// Prints every operation on this thread's coroutines to stderr from now on.
@@ -40,7 +33,7 @@ pub fn stop() {
 }
 
 fn set(on: bool) {
-    ON.set(Some(on));
+    thread::current().watching.set(on);
     raw::list::watch_all(on);
 }
 

@@ -77,6 +77,8 @@ impl StackSize {
 /// One stack, taken from the pool. Whoever has it gives it back.
 #[derive(Debug)]
 pub struct Stack {
+    top: *mut u8,
+    limit: *mut u8,
     pub(crate) slab: &'static slab::Slab,
     pub(crate) slot: u32,
 }
@@ -85,16 +87,21 @@ pub struct Stack {
 unsafe impl Send for Stack {}
 
 impl Stack {
+    /// The stack in a slot.
+    pub(crate) fn of(slab: &'static slab::Slab, slot: u32) -> Stack {
+        Stack { top: slab.top(slot), limit: slab.limit(slot), slab, slot }
+    }
+
     /// The highest address of the stack; the control block ends here. 64-aligned.
     #[inline(always)]
     pub fn top(&self) -> *mut u8 {
-        self.slab.top(self.slot)
+        self.top
     }
 
     /// The lowest usable address; the guard ends here.
     #[inline(always)]
     pub fn limit(&self) -> *mut u8 {
-        self.slab.limit(self.slot)
+        self.limit
     }
 
     /// The size class.

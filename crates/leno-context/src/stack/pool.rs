@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use super::slab::{self, Slab};
 use super::{CLASSES, Stack, StackError, StackSize, guard};
-use crate::thread;
+use crate::thread::{self, Thread};
 
 const CACHED: usize = 64;
 const BATCH: usize = 32;
@@ -62,7 +62,11 @@ fn pool() -> MutexGuard<'static, Pool> {
 /// When the system has no more memory, address space or guard pages; nothing is lost then.
 #[inline]
 pub fn take(size: StackSize) -> Result<Stack, StackError> {
-    let thread = thread::current();
+    take_for(thread::current(), size)
+}
+
+#[inline(always)]
+pub(crate) fn take_for(thread: &Thread, size: StackSize) -> Result<Stack, StackError> {
     // SAFETY: only this thread touches its cache, and no reference outlives this function.
     let cache = unsafe { &mut *thread.cache.get() };
     let stack = match cache.classes[size.class()].pop() {
@@ -76,8 +80,12 @@ pub fn take(size: StackSize) -> Result<Stack, StackError> {
 /// Gives a stack back that nobody runs on or refers to any more.
 #[inline]
 pub fn give_back(stack: Stack) {
+    give_back_to(thread::current(), stack);
+}
+
+#[inline(always)]
+pub(crate) fn give_back_to(thread: &Thread, stack: Stack) {
     stack.slab.owner(stack.slot).store(0, Relaxed);
-    let thread = thread::current();
     // SAFETY: only this thread touches its cache, and no reference outlives this function.
     let cache = unsafe { &mut *thread.cache.get() };
     let class = stack.size().class();
@@ -128,7 +136,7 @@ impl Class {
             if let Some(slab) = self.carving
                 && let Some(slot) = slab.carve()?
             {
-                return Ok(Stack { slab, slot });
+                return Ok(Stack::of(slab, slot));
             }
             self.carving = Some(slab::add(size, self.slabs)?);
             self.slabs += 1;

@@ -87,6 +87,7 @@ impl Context {
     }
 }
 
+#[inline(always)]
 pub(crate) fn base_return_address() -> usize {
     0
 }

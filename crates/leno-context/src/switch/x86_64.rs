@@ -58,6 +58,7 @@ impl Context {
     }
 
     /// The entry of a fresh coroutine on the stack below `top`, which is 16-aligned.
+    #[inline(always)]
     pub(crate) fn fresh(control: NonNull<Control>, top: *mut u8) -> Context {
         let parent = control.addr().get() + core::mem::offset_of!(Control, parent);
         Context {
@@ -77,6 +78,7 @@ impl Context {
 }
 
 /// The return address of the base frame: with `parent` before it, a frame record.
+#[inline(always)]
 pub(crate) fn base_return_address() -> usize {
     (&raw const leno_context_entry_end).addr()
 }

@@ -17,13 +17,14 @@ use core::ptr::NonNull;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 
 use leno_context::control::{self, Control, Kind, Spec, bits};
+use leno_context::stack::StackSize;
 use leno_context::unwind::{self, code};
 use leno_context::word::{self, EMPTY, Word};
 use leno_context::{Name, State, Status};
 
 use super::exit::{self, Ended};
 use super::local;
-use crate::{Builder, CreateError, Iter, ResumeError, Step, Suspender, trace};
+use crate::{CreateError, Iter, ResumeError, Step, Suspender, trace};
 
 /// A coroutine that runs when it is resumed, and goes back to its resumer when it suspends.
 ///
@@ -63,8 +64,9 @@ impl<In, Out, Ret> Coroutine<In, Out, Ret> {
     /// Makes a coroutine with the default stack of 64 KiB. It runs when it is first resumed.
     ///
     /// # Panics
-    /// When there is no memory for a stack; [`Builder::coroutine`] returns an error instead.
+    /// When there is no memory for a stack; [`crate::Builder::coroutine`] returns an error instead.
     #[track_caller]
+    #[inline]
     pub fn new<F>(body: F) -> Self
     where
         F: FnOnce(&Suspender<In, Out>, In) -> Ret + 'static,
@@ -72,10 +74,16 @@ impl<In, Out, Ret> Coroutine<In, Out, Ret> {
         Out: 'static,
         Ret: 'static,
     {
-        let spec = Builder::new().spec(Location::caller(), Kind::Asymmetric);
-        match spec.and_then(|spec| create_static(spec, body).map_err(|(error, _)| error)) {
+        let spec = Spec {
+            name: Name::NONE,
+            site: Location::caller(),
+            size: StackSize::DEFAULT,
+            kind: Kind::Asymmetric,
+            watched: trace::is_on(),
+        };
+        match create_static(spec, body) {
             Ok(coroutine) => coroutine,
-            Err(error) => panic!("{error}"),
+            Err((error, _)) => panic!("{error}"),
         }
     }
 
@@ -111,8 +119,7 @@ impl<In, Out, Ret> Coroutine<In, Out, Ret> {
     /// With the panic that left the body.
     pub fn try_resume(&self, input: In) -> Result<Step<Out, Ret>, ResumeError<In>> {
         let block = self.block();
-        let tag = block.load_tag();
-        match block.state() {
+        match self.state() {
             State::Finished => Err(ResumeError::Finished { name: self.shown(), input }),
             State::Running => Err(ResumeError::InUse { name: self.shown(), input }),
             State::New | State::Suspended => {
@@ -221,10 +228,17 @@ impl<Out, Ret> Coroutine<(), Out, Ret> {
 }
 
 impl<In, Out, Ret> Drop for Coroutine<In, Out, Ret> {
+    #[inline]
     fn drop(&mut self) {
-        if self.is_finished() {
-            return;
+        if !self.is_finished() {
+            self.end();
         }
+    }
+}
+
+impl<In, Out, Ret> Coroutine<In, Out, Ret> {
+    /// Ends it, for the handle is going away.
+    fn end(&mut self) {
         let block = self.block();
         if block.state() == State::Running {
             // Resuming borrows the handle, so only unsafe code gets here.
@@ -245,6 +259,7 @@ impl<In, Out, Ret> core::fmt::Debug for Coroutine<In, Out, Ret> {
 }
 
 /// Makes a coroutine whose handle may be forgotten.
+#[inline]
 pub(crate) fn create_static<F, In, Out, Ret>(
     spec: Spec,
     body: F,

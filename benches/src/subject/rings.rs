@@ -1,0 +1,81 @@
+//! leno in `hop` and `components`: its ring, where control passes from member to member, and
+//! coroutines on shared stacks, which a parent resumes in order.
+
+use std::hint::black_box;
+use std::rc::Rc;
+use std::time::Instant;
+
+use leno::{Builder, Step, Suspender, ring, shared};
+
+use crate::bench::hop::SHARED_STACKS;
+use crate::bench::rings::{STACK, finished};
+use crate::contender::{Contender, Failure, Turn};
+use crate::lap::Lap;
+
+pub fn rings<S>(k: u64, step: S) -> Vec<Contender>
+where
+    S: Fn(u64) -> u64 + Copy + Send + 'static,
+{
+    vec![symmetric(k, step), on_shared_stacks(k, step)]
+}
+
+fn symmetric<S>(k: u64, step: S) -> Contender
+where
+    S: Fn(u64) -> u64 + Copy + 'static,
+{
+    Contender::measured("leno", move |hops| {
+        let lap = Rc::new(Lap::of(k));
+        let mut made = Ok(());
+        ring::scope(|| {
+            for index in 0..k {
+                let members = lap.clone();
+                let member = Builder::new().stack_size(STACK).spawn(move || {
+                    let mut v = index;
+                    members.run(hops / k, || v = step(v), ring::yield_now);
+                    black_box(v);
+                });
+                if let Err(error) = member {
+                    made = Err(Failure::stopped_at(index as usize, error));
+                    lap.give_up();
+                    break;
+                }
+            }
+        });
+        made.and_then(|()| finished(&lap, hops))
+    })
+}
+
+fn on_shared_stacks<S>(k: u64, step: S) -> Contender
+where
+    S: Fn(u64) -> u64 + Copy + 'static,
+{
+    Contender::measured("leno shared", move |hops| {
+        let homes = shared::Stacks::new(SHARED_STACKS as usize).map_err(Failure::failed)?;
+        let mut all = Vec::with_capacity(k as usize);
+        for made in 0..k as usize {
+            let body = move |co: &Suspender<u64, u64>, mut v: u64| -> () {
+                loop {
+                    v = co.suspend(step(v));
+                }
+            };
+            // SAFETY: the body lends nothing from its stack to anybody.
+            let co = unsafe { homes.coroutine(body) };
+            all.push(co.map_err(|e| Failure::stopped_at(made, e))?);
+        }
+        let mut v = 0;
+        let mut pass = || {
+            for co in &all {
+                match co.resume(v) {
+                    Step::Suspended(out) => v = out,
+                    Step::Finished(()) => unreachable!("it never finishes"),
+                }
+            }
+        };
+        pass(); // First turns touch new stacks.
+        let start = Instant::now();
+        (0..hops / k).for_each(|_| pass());
+        let turn = Turn::ns(start.elapsed(), hops);
+        black_box(v);
+        Ok(turn)
+    })
+}
