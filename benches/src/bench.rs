@@ -21,7 +21,7 @@ pub mod tree;
 pub mod unwind;
 
 /// Peers a user may name; leno itself always takes part.
-pub const PEERS: [&str; 12] = [
+pub const PEERS: [&str; 11] = [
     "corosensei",
     "generator",
     "may",
@@ -29,7 +29,6 @@ pub const PEERS: [&str; 12] = [
     "thread",
     "dyn call",
     "callback",
-    "hand-off",
     "go",
     "luajit",
     "boost",

@@ -7,6 +7,7 @@ mod tests;
 /// A measured value: two decimals below 10, one below 100, none above, thousands grouped.
 pub fn measured(value: f64) -> String {
     match value.abs() {
+        v if v < 0.005 => "0.00".into(), // Never "-0.00".
         v if v < 10.0 => format!("{value:.2}"),
         v if v < 100.0 => format!("{value:.1}"),
         _ => {
@@ -32,6 +33,7 @@ pub fn grouped(value: u64) -> String {
 /// A ratio: finer below 1, where most of the interesting ones are.
 pub fn ratio(value: f64) -> String {
     match value {
+        v if v < 0.000995 => format!("{value:.6}"),
         v if v < 0.0995 => format!("{value:.3}"),
         v if v < 9.995 => format!("{value:.2}"),
         _ => measured(value),

@@ -13,7 +13,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use crate::bench::Chart;
+use crate::bench::{Bench, Chart};
 use crate::machine::Machine;
 use crate::outcome::Outcome;
 
@@ -60,9 +60,10 @@ struct Picture {
 }
 
 impl Picture {
-    fn new(width: f64, height: f64, title: &str) -> Self {
+    fn new(width: f64, height: f64, bench: &Bench) -> Self {
         let mut picture = Self { width, height, body: String::new() };
-        picture.text(16.0, 26.0, Anchor::Start, "ink title", title);
+        picture.text(16.0, 26.0, Anchor::Start, "ink title", bench.name);
+        picture.text(16.0, 45.0, Anchor::Start, "pale", bench.about);
         picture
     }
 

@@ -6,6 +6,7 @@ use std::io::{self, IsTerminal};
 use crate::bench::Bench;
 use crate::number;
 use crate::outcome::{CaseOutcome, Entry, Outcome, SUBJECT, Verdict};
+use crate::stats::Spread;
 
 /// Writes text for a terminal, with colours only when it is one.
 pub struct Report {
@@ -120,7 +121,7 @@ impl Table {
         let ratio = (entry.name != SUBJECT).then(|| case.ratio(SUBJECT, entry.name)).flatten();
         cells.extend([
             number::measured(spread.median),
-            format!("{} .. {}", number::measured(spread.lower), number::measured(spread.upper)),
+            if entry.samples.len() > 1 { quartiles(&spread) } else { String::new() },
             ratio.map(number::ratio).unwrap_or_default(),
             remark(entry),
         ]);
@@ -151,6 +152,10 @@ impl Table {
         });
         padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     }
+}
+
+fn quartiles(spread: &Spread) -> String {
+    format!("{} .. {}", number::measured(spread.lower), number::measured(spread.upper))
 }
 
 /// What a reader must know of an entry that has figures.

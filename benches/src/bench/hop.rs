@@ -25,7 +25,7 @@ const ISOLATED_FROM: u64 = 100_000;
 
 pub const HOP: Bench = Bench {
     name: "hop",
-    unit: "ns",
+    unit: "ns per hop",
     about: "pass control to the next coroutine of a ring",
     parameter: "coroutines",
     chart: Chart::Curve,

@@ -1,16 +1,19 @@
-//! Moving a suspended coroutine from one thread to another and back, by the depth of its stack.
-//! Stadler (2011) needed 6 µs and 0.05 µs more per frame. Peers have nothing to compare: what is
-//! measured beside leno is the bare hand-off between the two threads.
+//! Moving suspended coroutines from one thread to another and back, by the depth of their stacks.
+//! Stadler (2011) needed 6 µs and 0.05 µs more per frame. Peers have nothing to compare: those
+//! whose coroutines change threads do so unasked, inside their schedulers.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::{Bench, Case, Chart, Load, Scale};
-use crate::contender::{Contender, Turn};
 use crate::outcome::{Outcome, Verdict};
 use crate::stats::straight_line;
 use crate::{number, subject};
+
+/// Coroutines that change threads together, so that neither the clock nor the waiting of one
+/// thread for the other is part of the figure.
+pub const BATCH: u64 = 64;
 
 pub const MIGRATE: Bench = Bench {
     name: "migrate",
@@ -18,19 +21,17 @@ pub const MIGRATE: Bench = Bench {
     about: "take a suspended coroutine over from another thread and resume it once",
     parameter: "frames",
     chart: Chart::Curve,
-    cases: |scale: Scale| [1, 4, 16, 64].map(|depth| case(depth, scale)).into(),
+    cases: |scale: Scale| [1, 2, 4, 8, 16, 32, 64].map(|depth| case(depth, scale)).into(),
     judge,
 };
 
 fn case(depth: usize, scale: Scale) -> Case {
-    let mut contenders = subject::migrate(depth);
-    contenders.push(hand_off());
     Case {
         parameter: Some(depth as u64),
-        load: Load::Fixed(scale.pick(2_000, 20_000)),
+        load: Load::Fixed(BATCH * scale.pick(50, 500)),
         isolated: false,
         rounds: None,
-        contenders,
+        contenders: subject::migrate(depth),
     }
 }
 
@@ -44,38 +45,27 @@ fn judge(outcome: &Outcome) -> Vec<Verdict> {
     verdict.into_iter().collect()
 }
 
-/// Lets two threads do `step` in turn, `n` times together, the other thread first.
-pub fn relay(n: u64, step: impl Fn() + Sync) -> Duration {
+/// Lets two threads do `step` in turn, `steps` times together, the other thread first. Returns how
+/// long the steps took, without the waiting between them.
+#[cfg_attr(not(feature = "leno"), expect(dead_code, reason = "only leno migrates"))]
+pub fn relay(steps: u64, step: impl Fn() + Sync) -> Duration {
     let done = AtomicU64::new(0);
     let side = |parity: u64| {
-        let mut next = parity;
-        while next < n {
-            let mut waited = 0u32;
+        let mut took = Duration::ZERO;
+        for next in (parity..steps).step_by(2) {
             while done.load(Ordering::Acquire) != next {
                 // The other thread may have no core to run on.
-                waited += 1;
-                if waited.is_multiple_of(1 << 12) {
-                    thread::yield_now()
-                } else {
-                    std::hint::spin_loop()
-                }
+                thread::yield_now();
             }
+            let start = Instant::now();
             step();
+            took += start.elapsed();
             done.store(next + 1, Ordering::Release);
-            next += 2;
         }
+        took
     };
     thread::scope(|scope| {
-        let start = Instant::now();
-        scope.spawn(|| side(0));
-        side(1);
-        while done.load(Ordering::Acquire) < n {
-            thread::yield_now();
-        }
-        start.elapsed()
+        let other = scope.spawn(|| side(0));
+        side(1) + other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
-}
-
-fn hand_off() -> Contender {
-    Contender::measured("hand-off", |n| Ok(Turn::ns(relay(n, || ()), n)))
 }

@@ -18,6 +18,7 @@ fn thousands_are_grouped_from_the_right() {
 
 #[test]
 fn ratios_are_finer_below_one() {
+    assert_eq!(ratio(0.0000812), "0.000081");
     assert_eq!(ratio(0.0213), "0.021");
     assert_eq!(ratio(0.213), "0.21");
     assert_eq!(ratio(2.0), "2.00");

@@ -30,11 +30,12 @@ impl Axis {
         self.from + (self.to - self.from) * share
     }
 
-    /// The values that get a line, each with its label where it has one: powers of ten always,
-    /// the steps between only on a short axis.
+    /// The values that get a line, each with its label where it has one: the lowest and powers of
+    /// ten always, the steps between only on a short axis.
     pub fn ticks(&self) -> Vec<(f64, Option<String>)> {
         let short = (self.high / self.low).log10() <= 3.0;
-        let labelled = |v: f64| (short || is_power_of_ten(v)).then(|| label(v));
+        let first = steps(self.low, self.high).next().unwrap_or(self.low);
+        let labelled = |v: f64| (short || v == first || is_power_of_ten(v)).then(|| label(v));
         steps(self.low, self.high).map(|v| (v, labelled(v))).collect()
     }
 }
@@ -78,9 +79,9 @@ mod tests {
     }
 
     #[test]
-    fn a_long_axis_labels_powers_of_ten_only() {
+    fn a_long_axis_labels_its_start_and_powers_of_ten() {
         let axis = Axis::over([2.0, 1_000_000.0], 0.0, 100.0).unwrap();
         let labels: Vec<String> = axis.ticks().into_iter().filter_map(|t| t.1).collect();
-        assert_eq!(labels, ["10", "100", "1k", "10k", "100k", "1M"]);
+        assert_eq!(labels, ["2", "10", "100", "1k", "10k", "100k", "1M"]);
     }
 }

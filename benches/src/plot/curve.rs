@@ -5,11 +5,11 @@ use super::{Anchor, Picture, colour};
 use crate::outcome::{Outcome, SUBJECT};
 
 const WIDTH: f64 = 880.0;
-const HEIGHT: f64 = 500.0;
+const HEIGHT: f64 = 514.0;
 const LEFT: f64 = 70.0;
 const RIGHT: f64 = 720.0;
-const TOP: f64 = 50.0;
-const BOTTOM: f64 = 420.0;
+const TOP: f64 = 64.0;
+const BOTTOM: f64 = 434.0;
 
 /// `None` when nothing was measured.
 pub fn draw(outcome: &Outcome) -> Option<Picture> {
@@ -23,7 +23,7 @@ pub fn draw(outcome: &Outcome) -> Option<Picture> {
     let up = Axis::over(points().map(|p| p.1), BOTTOM, TOP)?;
 
     let bench = outcome.bench;
-    let mut picture = Picture::new(WIDTH, HEIGHT, &format!("{}: {}", bench.name, bench.about));
+    let mut picture = Picture::new(WIDTH, HEIGHT, bench);
     grid(&mut picture, &across, &up);
     picture.text((LEFT + RIGHT) / 2.0, BOTTOM + 44.0, Anchor::Middle, "ink", bench.parameter);
     picture.add(format_args!(

@@ -9,7 +9,7 @@ use crate::stats::Spread;
 const WIDTH: f64 = 880.0;
 const LEFT: f64 = 170.0;
 const RIGHT: f64 = 770.0;
-const TOP: f64 = 50.0;
+const TOP: f64 = 64.0;
 const ROW: f64 = 26.0;
 
 /// `None` when nothing was measured.
@@ -19,8 +19,7 @@ pub fn draw(outcome: &Outcome) -> Option<Picture> {
     let axis = Axis::over(values, LEFT, RIGHT)?;
     let bottom = TOP + ROW * rows.len() as f64;
     let bench = outcome.bench;
-    let mut picture =
-        Picture::new(WIDTH, bottom + 80.0, &format!("{}: {}", bench.name, bench.about));
+    let mut picture = Picture::new(WIDTH, bottom + 80.0, bench);
     for (value, label) in axis.ticks() {
         let x = axis.place(value);
         picture.segment((x, TOP), (x, bottom), "grid");

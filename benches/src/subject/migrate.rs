@@ -4,29 +4,38 @@ use std::hint::black_box;
 
 use leno::{Builder, Step, Suspender};
 
-use crate::bench::migrate::relay;
+use crate::bench::migrate::{BATCH, relay};
 use crate::contender::{Contender, Failure, Turn};
 
 type Co = Suspender<usize, usize>;
 
-/// Sent to let the coroutine finish, on the thread that made it.
+/// Sent to let a coroutine finish, on the thread that made it.
 const FINISH: usize = usize::MAX;
 
 pub fn migrate(depth: usize) -> Vec<Contender> {
     vec![Contender::measured("leno", move |n| {
-        let body = move |co: &Co, v: usize| {
-            descend(co, depth, v);
-        };
-        // SAFETY: the body keeps nothing that belongs to a thread across a suspend.
-        let migrant = unsafe { Builder::new().migratable(body) }.map_err(Failure::failed)?;
-        migrant.resume(0).map_err(Failure::failed)?;
-        let took = relay(n, || {
-            migrant.steal().expect("it is suspended, and this thread's turn");
-            let step = migrant.resume(1).expect("it was just stolen");
-            assert!(matches!(step, Step::Suspended(_)));
+        let mut all = Vec::new();
+        for made in 0..BATCH as usize {
+            let body = move |co: &Co, v: usize| {
+                descend(co, depth, v);
+            };
+            // SAFETY: the body keeps nothing that belongs to a thread across a suspend.
+            let migrant = unsafe { Builder::new().migratable(body) };
+            let migrant = migrant.map_err(|e| Failure::stopped_at(made, e))?;
+            migrant.resume(0).map_err(Failure::failed)?;
+            all.push(migrant);
+        }
+        let took = relay(n / BATCH, || {
+            for migrant in &all {
+                migrant.steal().expect("it is suspended, and it is this thread's turn");
+                let step = migrant.resume(1).expect("this thread has just stolen it");
+                assert!(matches!(step, Step::Suspended(_)));
+            }
         });
-        migrant.steal().map_err(Failure::failed)?;
-        migrant.resume(FINISH).map_err(Failure::failed)?;
+        for migrant in &all {
+            migrant.steal().map_err(Failure::failed)?;
+            migrant.resume(FINISH).map_err(Failure::failed)?;
+        }
         Ok(Turn::ns(took, n))
     })]
 }

@@ -279,9 +279,13 @@ pub unsafe fn release(control: NonNull<Control>) {
     thread.count_live(-1);
     // SAFETY: nobody else uses the block.
     let stack = unsafe { block.stack.get().replace(None) };
+    let (low, high) = match &stack {
+        Some(stack) => (stack.limit(), stack.top()),
+        None => (core::ptr::null_mut(), core::ptr::null_mut()),
+    };
+    // SAFETY: nobody runs on it.
+    unsafe { sanitizer::gone(block.own_tool.get(), low, high) };
     if let Some(stack) = stack {
-        // SAFETY: nobody runs on it.
-        unsafe { sanitizer::gone(block.own_tool.get(), stack.limit(), stack.top()) };
         pool::give_back_to(thread, stack);
     }
 }
@@ -411,6 +415,27 @@ impl Control {
         self.drop_body.set(drop_it::<F>);
     }
 
+    /// Says that the body is on the heap. It is taken by [`Self::take_boxed_body`] or dropped by
+    /// [`Self::drop_body`], once.
+    pub fn give_boxed_body<F>(&self, body: Box<F>) {
+        unsafe fn drop_it<F>(place: *mut u8) {
+            // SAFETY: called once, with what `Box::into_raw` gave below.
+            drop(unsafe { Box::from_raw(place.cast::<F>()) });
+        }
+        self.body.set(Box::into_raw(body).cast());
+        self.drop_body.set(drop_it::<F>);
+    }
+
+    /// Takes the body from the heap to run it.
+    ///
+    /// # Safety
+    /// The body was given by [`Self::give_boxed_body`] with this type, and neither taken nor
+    /// dropped.
+    pub unsafe fn take_boxed_body<F>(&self) -> F {
+        // SAFETY: by the contract.
+        *unsafe { Box::from_raw(self.body.get().cast::<F>()) }
+    }
+
     /// Takes the body to run it.
     ///
     /// # Safety
@@ -442,8 +467,18 @@ pub fn spare_block() -> NonNull<Control> {
     let spare = SPARE.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).pop();
     match spare {
         Some(Spare(block)) => block,
-        None => NonNull::from_mut(Box::leak(Box::new(Control::nobody()))),
+        None => more_blocks(),
     }
+}
+
+#[cold]
+fn more_blocks() -> NonNull<Control> {
+    let chunk: Box<[Control]> = (0..32).map(|_| Control::nobody()).collect();
+    let mut blocks = Box::leak(chunk).iter_mut().map(NonNull::from_mut);
+    let first = blocks.next().expect("a chunk has blocks");
+    let mut spare = SPARE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    spare.extend(blocks.map(Spare));
+    first
 }
 
 /// Returns memory from [`spare_block`], whose coroutine has ended.
@@ -508,14 +543,18 @@ pub fn current() -> *mut Control {
 
 /// The control block of the coroutine whose stack `address` is on; null if none.
 pub fn owner_of(address: usize) -> *mut Control {
-    let Some((slab, slot, false)) = stack::locate(address) else { return core::ptr::null_mut() };
-    let block = block_of(&Stack::of(slab, slot));
-    if slab.owner(slot).load(Relaxed) == 0 {
-        return core::ptr::null_mut();
-    }
-    // SAFETY: the slot is in use, so its block is set up.
-    let control = unsafe { &*block };
-    if control.kind == Kind::Home { control.occupant.get() } else { block }
+    let Some(block) = block_at(address) else { return core::ptr::null_mut() };
+    // SAFETY: live.
+    let control = unsafe { block.as_ref() };
+    if control.kind == Kind::Home { control.occupant.get() } else { block.as_ptr() }
+}
+
+/// The control block at the top of the stack that `address` is on, which may be a home's.
+pub fn block_at(address: usize) -> Option<NonNull<Control>> {
+    let (slab, slot, guard) = stack::locate(address)?;
+    // In use, so its block is set up.
+    let used = !guard && slab.owner(slot).load(Relaxed) != 0;
+    if used { NonNull::new(block_of(&Stack::of(slab, slot))) } else { None }
 }
 
 /// The control blocks of all live coroutines of this thread that have a stack to themselves, and

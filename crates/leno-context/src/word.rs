@@ -16,7 +16,8 @@ pub type Word = MaybeUninit<*mut ()>;
 /// A word that means nothing.
 pub const EMPTY: Word = MaybeUninit::new(core::ptr::null_mut());
 
-const fn fits<T>() -> bool {
+/// Whether a `T` travels in the word itself; else its address does.
+pub const fn fits<T>() -> bool {
     size_of::<T>() <= size_of::<Word>() && align_of::<T>() <= align_of::<Word>()
 }
 

@@ -4,6 +4,7 @@
 //!   [`Suspender::suspend`], from however deep in calls, or ends. Generators, inverted parsers.
 //! - [`ring`]: symmetric coroutines of one thread that pass control among themselves.
 //! - [`scope`]: coroutines that borrow from their creator's frame.
+//! - [`shared`]: very many tiny idle coroutines on few stacks, by copying (`unsafe`).
 //! - [`Local`]: a variable each coroutine has for itself.
 //! - [`list`]: who is alive on this thread, and a backtrace of each.
 //! - [`trace`]: every operation, as text.
@@ -29,6 +30,8 @@ mod local;
 #[allow(unsafe_code, reason = "the one place for it; see SAFETY.md")]
 mod raw;
 pub mod ring;
+#[cfg(not(leno_baton))]
+pub mod shared;
 mod step;
 mod suspend;
 pub mod trace;

@@ -1,8 +1,8 @@
 //! Real threads, each creating, resuming, dropping and draining coroutines at random.
 //!
-//! Every coroutine follows a [`Plan`] its resumer knows too, so each value that crosses a switch
-//! is checked. Every body and step holds a [`Counted`] value; at the end as many have been dropped
-//! as were made, and all stacks are back. A watcher reads the [`Status`] of coroutines that other
+//! Every coroutine follows a [`plan::Plan`] its resumer knows too, so each value that crosses a switch
+//! is checked. Every body and step holds a [`plan::Counted`] value; at the end as many have been dropped
+//! as were made, and all stacks are back. A watcher reads the status of coroutines that other
 //! threads run meanwhile.
 //!
 //! `LENO_STRESS_SECONDS` says how long (default 1), `LENO_SEED` which run. The interleaving of the
@@ -17,6 +17,19 @@ mod random;
 mod watch;
 #[path = "stress/worker.rs"]
 mod worker;
+
+use std::panic::resume_unwind;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::mpsc::{channel, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use leno_coroutine::stack_figures;
+
+use plan::{DROPPED, MADE};
+use worker::{Limit, Worker};
+
+const WORKERS: u64 = 4;
 
 fn number(variable: &str) -> Option<u64> {
     let text = std::env::var(variable).ok()?;
@@ -35,13 +48,11 @@ fn threads_at_random_lose_nothing() {
     let (senders, receivers): (Vec<_>, Vec<_>) = (0..WORKERS).map(|_| sync_channel(32)).unzip();
     let (watcher, statuses) = channel();
     let (steps, seen) = thread::scope(|s| {
-        let watching = s.spawn(|| watch(statuses));
-        let workers = receivers.into_iter().enumerate().map(|(i, parcels)| {
-            let random = Random::new(seed.wrapping_add(i as u64));
+        let watching = s.spawn(|| watch::watch(statuses));
+        let workers = (0..).zip(receivers).map(|(i, parcels)| {
             let (others, watcher) = (senders.clone(), watcher.clone());
-            let worker = Worker { random, held: Vec::new(), parcels, others, watcher };
             let limit = &limit;
-            s.spawn(move || worker.run(limit))
+            s.spawn(move || Worker::new(seed.wrapping_add(i), parcels, others, watcher).run(limit))
         });
         let workers: Vec<_> = workers.collect();
         drop((senders, watcher));

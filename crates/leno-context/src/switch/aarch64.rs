@@ -34,7 +34,7 @@ pub struct Context {
 impl Context {
     /// A context nobody has left yet.
     #[inline(always)]
-    pub(crate) const fn empty() -> Self {
+    pub const fn empty() -> Self {
         Context { fp: 0, pc: 0, sp: 0, x19: 0, tool: crate::sanitizer::Tool::EMPTY }
     }
 

@@ -72,7 +72,7 @@ struct CarrierEnds;
 
 impl Context {
     /// A context nobody has left yet.
-    pub(crate) const fn empty() -> Self {
+    pub const fn empty() -> Self {
         Context { fresh: core::ptr::null_mut(), left: None }
     }
 

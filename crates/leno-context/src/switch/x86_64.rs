@@ -53,7 +53,7 @@ pub struct Context {
 impl Context {
     /// A context nobody has left yet.
     #[inline(always)]
-    pub(crate) const fn empty() -> Self {
+    pub const fn empty() -> Self {
         Context { rbp: 0, rip: 0, rsp: 0, rbx: 0, tool: crate::sanitizer::Tool::EMPTY }
     }
 

@@ -309,31 +309,48 @@ where
     F: FnOnce(&Suspender<In, Out>, In) -> Ret,
 {
     unwind::begun();
-    let run = || {
-        // SAFETY: a running coroutine's block is live.
-        let control = unsafe { NonNull::new_unchecked(control) };
-        // SAFETY: as above.
-        let block = unsafe { control.as_ref() };
-        let _locals = local::Clear(control);
+    let take = |block: &Control| {
         // SAFETY: created with an `F`, which nobody has taken.
-        let body = unsafe { block.take_body::<F>() };
+        unsafe { block.take_body::<F>() }
+    };
+    // SAFETY: entered with the word of the first resume, for a coroutine of these types.
+    match unsafe { run_body::<F, In, Out, Ret>(word, control, take) } {
+        Ok(result) => {
+            let result = ManuallyDrop::new(result);
+            // SAFETY: the resumer unpacks the result before it releases the stack.
+            unsafe { unwind::finish(control, word::pack(&result), code::RETURNED) }
+        }
+        // SAFETY: nothing on this stack is needed.
+        Err(code) => unsafe { unwind::finish(control, EMPTY, code) },
+    }
+}
+
+/// Runs a coroutine's body to its end: its result, or the code to end with.
+///
+/// # Safety
+/// Called on the stack of the coroutine of `control`, with the word of its first resume; it has
+/// these types, and `take` takes its body.
+#[inline(always)]
+pub(super) unsafe fn run_body<F, In, Out, Ret>(
+    word: Word,
+    control: *mut Control,
+    take: impl FnOnce(&Control) -> F,
+) -> Result<Ret, usize>
+where
+    F: FnOnce(&Suspender<In, Out>, In) -> Ret,
+{
+    // SAFETY: a running coroutine has a block.
+    let control = unsafe { NonNull::new_unchecked(control) };
+    // SAFETY: and it is live.
+    let block = unsafe { control.as_ref() };
+    let run = || {
+        let _locals = local::Clear(control);
+        let body = take(block);
         // SAFETY: the first resumer packs an `In`.
         let input = unsafe { word::unpack::<In>(word) };
         // SAFETY: types as created; lent for the time the body runs.
         let suspender = unsafe { Suspender::<In, Out>::new(control) };
         body(&suspender, input)
     };
-    match catch_unwind(AssertUnwindSafe(run)) {
-        Ok(result) => {
-            let result = ManuallyDrop::new(result);
-            // SAFETY: the resumer unpacks the result before it releases the stack.
-            unsafe { unwind::finish(control, word::pack(&result), code::RETURNED) }
-        }
-        Err(payload) => {
-            // SAFETY: live.
-            let code = unwind::unwound(unsafe { &*control }, payload);
-            // SAFETY: nothing on this stack is needed.
-            unsafe { unwind::finish(control, EMPTY, code) }
-        }
-    }
+    catch_unwind(AssertUnwindSafe(run)).map_err(|payload| unwind::unwound(block, payload))
 }

@@ -8,4 +8,6 @@ mod queue;
 pub(crate) mod ring;
 pub(crate) mod ring_scope;
 pub(crate) mod scope;
+#[cfg(not(leno_baton))]
+pub(crate) mod shared;
 pub(crate) mod suspender;

@@ -8,14 +8,16 @@ use leno_coroutine::{Coroutine, Suspender, ring};
 
 use crate::random::Random;
 
-static MADE: AtomicUsize = AtomicUsize::new(0);
-static DROPPED: AtomicUsize = AtomicUsize::new(0);
+/// How many [`Counted`] values there have been.
+pub(crate) static MADE: AtomicUsize = AtomicUsize::new(0);
+/// How many of them have been dropped.
+pub(crate) static DROPPED: AtomicUsize = AtomicUsize::new(0);
 
 /// Something whose destructor must run.
-struct Counted(Box<usize>);
+pub(crate) struct Counted(Box<usize>);
 
 impl Counted {
-    fn new() -> Counted {
+    pub(crate) fn new() -> Counted {
         Counted(Box::new(MADE.fetch_add(1, SeqCst)))
     }
 }
@@ -29,15 +31,15 @@ impl Drop for Counted {
 
 /// What a coroutine does, known to its body and to its resumer.
 #[derive(Clone, Copy)]
-struct Plan {
-    steps: u64,
-    way: Way,
-    panics: bool,
+pub(crate) struct Plan {
+    pub(crate) steps: u64,
+    pub(crate) way: Way,
+    pub(crate) panics: bool,
 }
 
 /// From where a body suspends.
 #[derive(Clone, Copy)]
-enum Way {
+pub(crate) enum Way {
     Plain,
     /// From so many calls down.
     Deep(u32),
@@ -48,10 +50,10 @@ enum Way {
 }
 
 /// The payload of a planned panic.
-struct Planned(u64);
+pub(crate) struct Planned(pub(crate) u64);
 
 impl Plan {
-    fn random(random: &mut Random) -> Plan {
+    pub(crate) fn random(random: &mut Random) -> Plan {
         let way = match random.below(6) {
             0 | 1 => Way::Plain,
             2 | 3 => Way::Deep(random.below(12) as u32),
@@ -62,11 +64,11 @@ impl Plan {
     }
 
     /// What is given in answer to `input` at a step.
-    fn answer(step: u64, input: u64) -> u64 {
+    pub(crate) fn answer(step: u64, input: u64) -> u64 {
         (input ^ step).wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    fn run(self, co: &Suspender<u64, u64>, mut input: u64) -> u64 {
+    pub(crate) fn run(self, co: &Suspender<u64, u64>, mut input: u64) -> u64 {
         let _body = Counted::new();
         for step in 0..self.steps {
             let _step = Counted::new();
@@ -119,4 +121,3 @@ fn through_ring(co: &Suspender<u64, u64>, out: u64) -> u64 {
     });
     input.get().expect("set by the member")
 }
-

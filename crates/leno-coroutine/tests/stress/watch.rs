@@ -9,7 +9,7 @@ use leno_coroutine::{State, Status};
 const REMEMBERED: usize = 2000;
 
 /// Reads states until the workers have stopped; returns how many coroutines it has seen finish.
-fn watch(statuses: Receiver<Status>) -> usize {
+pub(crate) fn watch(statuses: Receiver<Status>) -> usize {
     let mut live: Vec<(Status, State)> = Vec::new();
     let mut finished: Vec<Status> = Vec::new();
     let mut count = 0;
@@ -19,7 +19,7 @@ fn watch(statuses: Receiver<Status>) -> usize {
             match statuses.try_recv() {
                 Ok(status) => live.push((status, State::New)),
                 Err(error) => {
-                    open = error == std::sync::mpsc::TryRecvError::Empty;
+                    open = error == TryRecvError::Empty;
                     break;
                 }
             }
@@ -44,4 +44,3 @@ fn watch(statuses: Receiver<Status>) -> usize {
     }
     count
 }
-

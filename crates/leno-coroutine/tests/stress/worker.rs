@@ -14,8 +14,9 @@ use crate::random::Random;
 const MOST_HELD: usize = 40;
 
 /// A body that may move between threads.
-type Body = Box<dyn FnOnce(&Suspender<u64, u64>, u64) -> u64 + Send>;
-type Parcel = (Unstarted<Body, u64, u64, u64>, Plan);
+pub(crate) type Body = Box<dyn FnOnce(&Suspender<u64, u64>, u64) -> u64 + Send>;
+/// A coroutine to be started by whoever gets it.
+pub(crate) type Parcel = (Unstarted<Body, u64, u64, u64>, Plan);
 
 /// A coroutine and what is to be expected of it.
 struct Held {
@@ -24,7 +25,8 @@ struct Held {
     resumed: u64,
 }
 
-struct Worker {
+/// See the module.
+pub(crate) struct Worker {
     random: Random,
     held: Vec<Held>,
     parcels: Receiver<Parcel>,
@@ -33,7 +35,17 @@ struct Worker {
 }
 
 impl Worker {
-    fn run(mut self, limit: &Limit) -> usize {
+    pub(crate) fn new(
+        seed: u64,
+        parcels: Receiver<Parcel>,
+        others: Vec<SyncSender<Parcel>>,
+        watcher: Sender<Status>,
+    ) -> Worker {
+        Worker { random: Random::new(seed), held: Vec::new(), parcels, others, watcher }
+    }
+
+    /// Works until the limit is reached; returns the number of steps done.
+    pub(crate) fn run(mut self, limit: &Limit) -> usize {
         let mut done = 0;
         while !limit.is_reached(done) {
             match self.random.below(20) {
@@ -203,11 +215,10 @@ fn planned(payload: Box<dyn Any + Send>) -> u64 {
 }
 
 /// When workers stop: after some time, or under miri, whose clock says little, after some steps.
-struct Limit(Instant);
+pub(crate) struct Limit(pub(crate) Instant);
 
 impl Limit {
     fn is_reached(&self, done: usize) -> bool {
-        if cfg!(miri) { done >= 40 } else { done % 16 == 0 && Instant::now() >= self.0 }
+        if cfg!(miri) { done >= 40 } else { done.is_multiple_of(16) && Instant::now() >= self.0 }
     }
 }
-
