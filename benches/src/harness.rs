@@ -1,8 +1,8 @@
-//! Takes the measurements: all contenders of a case take turns, round after round.
+//! Takes the measurements: all contenders of all cases of a bench take turns, round after round.
 //!
-//! Turns are interleaved because a shared machine changes speed from second to second: contenders
-//! measured one after another would be measured on different machines. Each round starts with
-//! another contender, so that none always runs in the wake of the same neighbour. Before the first
+//! Turns are interleaved because a shared machine changes speed from second to second: contenders,
+//! or points of a curve, measured one after another would be measured on different machines. Each
+//! round starts with another contender, so that none always runs in the wake of the same neighbour. Before the first
 //! round each contender finds how many operations fill a turn, which also warms it up.
 //!
 //! A contender that fails once takes no further turn of that case; its failure is the result.
@@ -32,42 +32,63 @@ pub fn measure(
     for mut case in (bench.cases)(scale) {
         case.contenders.retain(|c| peers.admits(c));
         if !case.contenders.is_empty() {
-            cases.push(measure_case(bench, case, scale, progress));
+            cases.push(CaseRun::new(bench, case, scale, progress));
+        }
+    }
+    for round in 0..scale.rounds() {
+        for case in cases.iter_mut().filter(|case| case.joins(round, scale.rounds())) {
+            case.round(round, progress);
         }
     }
     progress.clear();
-    Outcome { bench, cases }
+    Outcome { bench, cases: cases.into_iter().map(CaseRun::finish).collect() }
 }
 
-fn measure_case(
-    bench: &'static Bench,
-    case: Case,
-    scale: Scale,
-    progress: &mut Progress,
-) -> CaseOutcome {
-    let Case { parameter, load, isolated, rounds, contenders } = case;
-    let rounds = rounds.unwrap_or(scale.rounds()).min(scale.rounds());
-    let mut runners: Vec<Runner> = contenders
-        .into_iter()
-        .map(|contender| Runner::new(bench, parameter, isolated, scale, contender))
-        .collect();
-    for runner in &mut runners {
-        progress.show(bench.name, parameter, runner.contender.name, "warming up");
-        runner.settle(load);
+/// One case on its way through the rounds.
+struct CaseRun {
+    parameter: Option<u64>,
+    rounds: usize,
+    taken: usize,
+    runners: Vec<Runner>,
+}
+
+impl CaseRun {
+    fn new(bench: &'static Bench, case: Case, scale: Scale, progress: &mut Progress) -> Self {
+        let Case { parameter, load, isolated, rounds, contenders } = case;
+        let rounds = rounds.unwrap_or(scale.rounds()).min(scale.rounds());
+        let mut runners = Vec::new();
+        for contender in contenders {
+            progress.show(bench.name, parameter, contender.name, "warming up");
+            let mut runner = Runner::new(bench, parameter, isolated, scale, contender);
+            runner.settle(load);
+            runners.push(runner);
+        }
+        Self { parameter, rounds, taken: 0, runners }
     }
-    for round in 0..rounds {
-        for place in 0..runners.len() {
-            let at = (place + round) % runners.len();
-            let runner = &mut runners[at];
-            if runner.contender.external && round % EXTERNAL_EVERY != 0 {
+
+    /// Whether this case is part of a round. Those with fewer rounds spread them over all.
+    fn joins(&self, round: usize, of: usize) -> bool {
+        (round + 1) * self.rounds / of > round * self.rounds / of
+    }
+
+    fn round(&mut self, round: usize, progress: &mut Progress) {
+        let step = format!("round {} of {}", self.taken + 1, self.rounds);
+        for place in 0..self.runners.len() {
+            let at = (place + self.taken) % self.runners.len();
+            let runner = &mut self.runners[at];
+            if runner.contender.external && !self.taken.is_multiple_of(EXTERNAL_EVERY) {
                 continue;
             }
-            let step = format!("round {} of {rounds}", round + 1);
-            progress.show(bench.name, parameter, runner.contender.name, &step);
+            progress.show(runner.bench.name, self.parameter, runner.contender.name, &step);
             runner.take_turn(round);
         }
+        self.taken += 1;
     }
-    CaseOutcome { parameter, entries: runners.into_iter().map(|r| r.entry).collect() }
+
+    fn finish(self) -> CaseOutcome {
+        let entries = self.runners.into_iter().map(|runner| runner.entry).collect();
+        CaseOutcome { parameter: self.parameter, entries }
+    }
 }
 
 /// One contender on its way through the rounds of a case.

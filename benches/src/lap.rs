@@ -6,7 +6,7 @@
 //! which the scheduler takes the members does not matter to the count.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 pub struct Lap {
@@ -15,7 +15,6 @@ pub struct Lap {
     finished: AtomicU64,
     start: OnceLock<Instant>,
     end: OnceLock<Instant>,
-    given_up: AtomicBool,
 }
 
 impl Lap {
@@ -26,7 +25,6 @@ impl Lap {
             finished: AtomicU64::new(0),
             start: OnceLock::new(),
             end: OnceLock::new(),
-            given_up: AtomicBool::new(false),
         }
     }
 
@@ -54,9 +52,9 @@ impl Lap {
         }
     }
 
-    /// Whether all are ready, or the ring was given up.
+    /// Whether all are ready.
     pub fn begun(&self) -> bool {
-        self.start.get().is_some() || self.given_up.load(Ordering::Relaxed)
+        self.start.get().is_some()
     }
 
     /// A member has made its rounds.
@@ -66,15 +64,9 @@ impl Lap {
         }
     }
 
-    /// Whether all have made their rounds, or the ring was given up.
+    /// Whether all have made their rounds.
     pub fn over(&self) -> bool {
-        self.end.get().is_some() || self.given_up.load(Ordering::Relaxed)
-    }
-
-    /// Lets the members end that were made before no more could be made.
-    #[cfg_attr(not(feature = "leno"), expect(dead_code, reason = "no peer reports it in time"))]
-    pub fn give_up(&self) {
-        self.given_up.store(true, Ordering::Relaxed);
+        self.end.get().is_some()
     }
 
     /// From the last start to the last end; nothing when a member did not get there.

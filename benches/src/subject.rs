@@ -5,6 +5,7 @@
 
 mod create;
 mod memory;
+#[cfg(feature = "migrate")]
 mod migrate;
 mod resume;
 mod rings;
@@ -13,8 +14,15 @@ mod unwind;
 
 pub use create::{create_new_stack, create_run_finish, first_resume};
 pub use memory::memory;
+#[cfg(feature = "migrate")]
 pub use migrate::migrate;
 pub use resume::resume;
 pub use rings::rings;
 pub use tree::tree_walk;
 pub use unwind::forced_unwind;
+
+/// Nobody migrates yet.
+#[cfg(not(feature = "migrate"))]
+pub fn migrate(_: usize) -> Vec<crate::contender::Contender> {
+    vec![]
+}

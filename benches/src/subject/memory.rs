@@ -5,7 +5,7 @@ use leno::{Builder, Suspender, shared};
 use crate::bench::hop::SHARED_STACKS;
 use crate::bench::memory::weigh;
 use crate::bench::rings::STACK;
-use crate::contender::{Contender, Failure};
+use crate::contender::Contender;
 
 pub fn memory() -> Vec<Contender> {
     let small = || Builder::new().stack_size(STACK);
@@ -25,7 +25,7 @@ fn own(name: &'static str, builder: fn() -> Builder) -> Contender {
 
 fn on_shared_stacks() -> Contender {
     Contender::measured("leno shared", |n| {
-        let homes = shared::Stacks::new(SHARED_STACKS as usize).map_err(Failure::failed)?;
+        let homes = shared::Stacks::new(SHARED_STACKS as usize);
         let turn = weigh(n, || {
             let body = |co: &Suspender<(), ()>, ()| co.suspend(());
             // SAFETY: the body lends nothing from its stack to anybody.

@@ -2,7 +2,6 @@
 //! coroutines on shared stacks, which a parent resumes in order.
 
 use std::hint::black_box;
-use std::rc::Rc;
 use std::time::Instant;
 
 use leno::{Builder, Step, Suspender, ring, shared};
@@ -19,29 +18,29 @@ where
     vec![symmetric(k, step), on_shared_stacks(k, step)]
 }
 
+/// The context that enters the ring is a member itself: it makes the others, then hops with them.
 fn symmetric<S>(k: u64, step: S) -> Contender
 where
     S: Fn(u64) -> u64 + Copy + 'static,
 {
     Contender::measured("leno", move |hops| {
-        let lap = Rc::new(Lap::of(k));
-        let mut made = Ok(());
-        ring::scope(|| {
-            for index in 0..k {
-                let members = lap.clone();
-                let member = Builder::new().stack_size(STACK).spawn(move || {
-                    let mut v = index;
-                    members.run(hops / k, || v = step(v), ring::yield_now);
-                    black_box(v);
-                });
-                if let Err(error) = member {
-                    made = Err(Failure::stopped_at(index as usize, error));
-                    lap.give_up();
-                    break;
-                }
+        let lap = Lap::of(k);
+        let member = |index: u64| {
+            let mut v = index;
+            lap.run(hops / k, || v = step(v), ring::yield_now);
+            black_box(v);
+        };
+        ring::scope(|ring| {
+            for index in 1..k {
+                let builder = Builder::new().stack_size(STACK);
+                let made = ring.spawn_with(builder, move || member(index));
+                made.map_err(|e| Failure::stopped_at(index as usize, e))?;
             }
-        });
-        made.and_then(|()| finished(&lap, hops))
+            member(0);
+            ring::yield_now(); // All others return: none is left to be unwound.
+            Ok(())
+        })?;
+        finished(&lap, hops)
     })
 }
 
@@ -50,7 +49,7 @@ where
     S: Fn(u64) -> u64 + Copy + 'static,
 {
     Contender::measured("leno shared", move |hops| {
-        let homes = shared::Stacks::new(SHARED_STACKS as usize).map_err(Failure::failed)?;
+        let homes = shared::Stacks::new(SHARED_STACKS as usize);
         let mut all = Vec::with_capacity(k as usize);
         for made in 0..k as usize {
             let body = move |co: &Suspender<u64, u64>, mut v: u64| -> () {

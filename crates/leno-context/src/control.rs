@@ -7,7 +7,8 @@
 //! Who may touch what:
 //! - `tag` (id and state) is atomic, and is written by the thread the coroutine belongs to; any
 //!   thread may read it, even after the coroutine is gone (see [`crate::Status`]).
-//! - everything else belongs to the thread the coroutine belongs to.
+//! - everything else belongs to the thread the coroutine belongs to. All of it is in cells: a
+//!   handle may still look at the tag while the block already serves another coroutine.
 //!
 //! Invariant: a context is continued only while the tag says New or Suspended, and the tag says
 //! Running from then on until it is left again.
@@ -62,6 +63,16 @@ pub mod bits {
     }
 }
 
+/// What `Control::pins` counts: locks held in the low half, pinned sections in the high half.
+pub mod pins {
+    /// One lock held.
+    pub const LOCK: u32 = 1;
+    /// One pinned section entered.
+    pub const SECTION: u32 = 1 << 16;
+    /// Any lock held.
+    pub const LOCKS: u32 = SECTION - 1;
+}
+
 /// Who runs a coroutine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -69,7 +80,9 @@ pub enum Kind {
     Asymmetric,
     /// The members of its ring.
     Member,
-    /// Nobody: a stack that several coroutines share; `occupant` says who is on it.
+    /// The members of its ring, which may be another thread's later; `extra` is its claim.
+    Migrant,
+    /// Nobody: a stack that several coroutines share; `extra` says who is on it.
     Home,
 }
 
@@ -84,17 +97,17 @@ pub struct Control {
     /// The context below this one, for unwinders; with the next field the frame record of the base
     /// frame. Points to `back`, or into a ring's initial member.
     pub(crate) parent: Cell<*mut Context>,
-    base_return: usize,
+    base_return: Cell<usize>,
     pub(crate) tag: AtomicU64,
     /// Set while this coroutine was resumed by code that was itself unwinding.
     pub(crate) resumed_unwinding: Cell<bool>,
-    kind: Kind,
-    /// Reasons not to be moved to another thread: pinned sections and held locks.
+    kind: Cell<Kind>,
+    /// Reasons not to be moved to another thread: see [`pins`].
     pub pins: Cell<u32>,
     /// Where whoever resumed this coroutine waits for it.
     pub(crate) back: UnsafeCell<Context>,
     /// The body's entry.
-    pub(crate) main: Main,
+    pub(crate) main: Cell<Main>,
     /// The range of addresses this coroutine runs on: empty if unknown.
     low: Cell<usize>,
     high: Cell<usize>,
@@ -102,7 +115,7 @@ pub struct Control {
     drop_body: Cell<unsafe fn(*mut u8)>,
     stack: UnsafeCell<Option<Stack>>,
     name: UnsafeCell<Name>,
-    site: &'static Location<'static>,
+    site: Cell<&'static Location<'static>>,
     pub(crate) payload: Cell<Option<Box<dyn Any + Send>>>,
     /// The ring this coroutine has entered (as its initial member), if any.
     pub entered: Cell<*mut ()>,
@@ -112,8 +125,9 @@ pub struct Control {
     pub place: Cell<u64>,
     /// Its coroutine-locals.
     pub locals: Cell<*mut ()>,
-    /// For a home: the coroutine whose frames are on it.
-    pub occupant: Cell<*mut Control>,
+    /// What only some kinds have: for a home the block of the coroutine whose frames are on it,
+    /// for a migrant its claim.
+    pub extra: Cell<*mut ()>,
     own_tool: Cell<sanitizer::Tool>,
     #[cfg(leno_baton)]
     pub(crate) carrier: Cell<crate::switch::Carrier>,
@@ -215,24 +229,24 @@ unsafe fn set_up_for(
         context: UnsafeCell::new(Context::empty()),
         parent: Cell::new(core::ptr::null_mut()),
         back: UnsafeCell::new(Context::empty()),
-        base_return: switch::base_return_address(),
+        base_return: Cell::new(switch::base_return_address()),
         resumed_unwinding: Cell::new(false),
-        kind: spec.kind,
+        kind: Cell::new(spec.kind),
         pins: Cell::new(0),
-        main: main,
+        main: Cell::new(main),
         low: Cell::new(stack.as_ref().map_or(0, |stack| stack.limit().addr())),
         high: Cell::new(stack.as_ref().map_or(0, |stack| stack.top().addr())),
         body: Cell::new(core::ptr::null_mut()),
         drop_body: Cell::new(no_body),
         stack: UnsafeCell::new(stack),
         name: UnsafeCell::new(spec.name),
-        site: spec.site,
+        site: Cell::new(spec.site),
         payload: Cell::new(None),
         entered: Cell::new(core::ptr::null_mut()),
         ring: Cell::new(core::ptr::null_mut()),
         place: Cell::new(0),
         locals: Cell::new(core::ptr::null_mut()),
-        occupant: Cell::new(core::ptr::null_mut()),
+        extra: Cell::new(core::ptr::null_mut()),
         own_tool: Cell::new(sanitizer::Tool::EMPTY),
     }
     #[cfg(leno_baton)]
@@ -340,12 +354,13 @@ impl Control {
 
     /// Where it was made.
     pub fn site(&self) -> &'static Location<'static> {
-        self.site
+        self.site.get()
     }
 
     /// Who runs it.
+    #[inline(always)]
     pub fn kind(&self) -> Kind {
-        self.kind
+        self.kind.get()
     }
 
     /// The stack it has to itself.
@@ -506,25 +521,25 @@ impl Control {
             context: UnsafeCell::new(Context::empty()),
             parent: Cell::new(core::ptr::null_mut()),
             back: UnsafeCell::new(Context::empty()),
-            base_return: 0,
+            base_return: Cell::new(0),
             tag: AtomicU64::new(bits::FINISHED),
             resumed_unwinding: Cell::new(false),
-            kind: Kind::Asymmetric,
+            kind: Cell::new(Kind::Asymmetric),
             pins: Cell::new(0),
-            main: never,
+            main: Cell::new(never),
             low: Cell::new(0),
             high: Cell::new(0),
             body: Cell::new(core::ptr::null_mut()),
             drop_body: Cell::new(no_body),
             stack: UnsafeCell::new(None),
             name: UnsafeCell::new(Name::NONE),
-            site: Location::caller(),
+            site: Cell::new(Location::caller()),
             payload: Cell::new(None),
             entered: Cell::new(core::ptr::null_mut()),
             ring: Cell::new(core::ptr::null_mut()),
             place: Cell::new(0),
             locals: Cell::new(core::ptr::null_mut()),
-            occupant: Cell::new(core::ptr::null_mut()),
+            extra: Cell::new(core::ptr::null_mut()),
             own_tool: Cell::new(sanitizer::Tool::EMPTY),
             #[cfg(leno_baton)]
             carrier: Cell::new(None),
@@ -546,7 +561,7 @@ pub fn owner_of(address: usize) -> *mut Control {
     let Some(block) = block_at(address) else { return core::ptr::null_mut() };
     // SAFETY: live.
     let control = unsafe { block.as_ref() };
-    if control.kind == Kind::Home { control.occupant.get() } else { block.as_ptr() }
+    if control.kind() == Kind::Home { control.extra.get().cast() } else { block.as_ptr() }
 }
 
 /// The control block at the top of the stack that `address` is on, which may be a home's.
@@ -567,9 +582,10 @@ pub fn of_this_thread() -> Vec<NonNull<Control>> {
     slots.filter_map(NonNull::new).collect()
 }
 
-/// Makes the stack of a coroutine that was taken from another thread belong to this one.
-pub fn adopt(control: &Control) {
+/// Marks the stack of a coroutine that may change threads: it is then listed with no thread's
+/// coroutines, because another thread may take it at any time.
+pub fn set_wandering(control: &Control) {
     if let Some(stack) = control.stack() {
-        stack.slab.owner(stack.slot).store(thread::current().number(), Relaxed);
+        stack.slab.owner(stack.slot).store(u32::MAX, Relaxed);
     }
 }

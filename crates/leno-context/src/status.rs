@@ -67,8 +67,8 @@ impl Status {
     }
 
     /// The status of the coroutine with this id, whose block `control` is or was.
-    pub fn with_id(control: &Control, id: u64) -> Status {
-        Status { control, id }
+    pub fn with_id(control: NonNull<Control>, id: u64) -> Status {
+        Status { control: control.as_ptr(), id }
     }
 
     /// The coroutine's id, unique in the process.

@@ -40,13 +40,22 @@ pub enum ResumeError<In> {
         /// What it was to be given.
         input: In,
     },
+    /// It belongs to another thread: steal it first.
+    OtherThread {
+        /// Its name, quoted, or its id.
+        name: String,
+        /// What it was to be given.
+        input: In,
+    },
 }
 
 impl<In> ResumeError<In> {
     /// What the coroutine was to be given.
     pub fn into_input(self) -> In {
         match self {
-            ResumeError::Finished { input, .. } | ResumeError::InUse { input, .. } => input,
+            ResumeError::Finished { input, .. }
+            | ResumeError::InUse { input, .. }
+            | ResumeError::OtherThread { input, .. } => input,
         }
     }
 }
@@ -62,6 +71,9 @@ impl<In> fmt::Display for ResumeError<In> {
                 "coroutine {name} is in use and cannot be resumed: it is running, or waits for \
                  a coroutine it has itself resumed"
             ),
+            ResumeError::OtherThread { name, .. } => {
+                write!(f, "coroutine {name} belongs to another thread: steal it first")
+            }
         }
     }
 }

@@ -4,6 +4,7 @@
 //!   [`Suspender::suspend`], from however deep in calls, or ends. Generators, inverted parsers.
 //! - [`ring`]: symmetric coroutines of one thread that pass control among themselves.
 //! - [`scope`]: coroutines that borrow from their creator's frame.
+//! - [`migrate`]: coroutines that another thread may take over (`unsafe`).
 //! - [`shared`]: very many tiny idle coroutines on few stacks, by copying (`unsafe`).
 //! - [`Local`]: a variable each coroutine has for itself.
 //! - [`list`]: who is alive on this thread, and a backtrace of each.
@@ -27,6 +28,7 @@ mod error;
 mod iter;
 pub mod list;
 mod local;
+pub mod migrate;
 #[allow(unsafe_code, reason = "the one place for it; see SAFETY.md")]
 mod raw;
 pub mod ring;

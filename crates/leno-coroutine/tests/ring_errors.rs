@@ -98,7 +98,7 @@ fn s14_failing_members_unwind_and_the_others_go_on() {
         );
         assert!(ring::failures().unwrap().is_empty(), "they are handed over once");
     });
-    assert_eq!(log.text(), "dcba!c!acA!!".replace("acA", "ac"), "nobody else is touched");
+    assert_eq!(log.text(), "dcba!c!aca!!", "nobody else is touched");
 }
 
 #[test]

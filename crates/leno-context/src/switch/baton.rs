@@ -122,7 +122,7 @@ unsafe fn pass(to: *const Context, word: Word, code: usize) {
         CONTROL.set(start.control);
         // SAFETY: the control block is set up and its main expects these words.
         let run = AssertUnwindSafe(|| unsafe {
-            ((*start.control).main)(start.word, start.code, start.control)
+            ((*start.control).main.get())(start.word, start.code, start.control)
         });
         let ended = catch_unwind(run);
         if let Err(payload) = ended

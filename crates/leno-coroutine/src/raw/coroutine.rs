@@ -197,7 +197,7 @@ impl<In, Out, Ret> Coroutine<In, Out, Ret> {
 
     /// A view of its state that any thread may hold and read.
     pub fn status(&self) -> Status {
-        Status::with_id(self.block(), self.id())
+        Status::with_id(self.control, self.id())
     }
 
     /// Its id, unique in the process.
@@ -285,11 +285,10 @@ pub(super) unsafe fn create<F, In, Out, Ret>(
 where
     F: FnOnce(&Suspender<In, Out>, In) -> Ret,
 {
-    let control = control::create(spec, body, main::<F, In, Out, Ret>)
-        .map_err(|(why, body)| (CreateError { why }, body))?;
+    // SAFETY: forwarded.
+    let control = unsafe { create_block::<F, In, Out, Ret>(spec, body) }?;
     // SAFETY: just made.
     let block = unsafe { control.as_ref() };
-    trace::event("create", block);
     Ok(Coroutine {
         control,
         suspended: block.id() << bits::ID_SHIFT | bits::SUSPENDED,
@@ -299,8 +298,25 @@ where
     })
 }
 
+/// # Safety
+/// As for [`create`].
+#[inline]
+pub(super) unsafe fn create_block<F, In, Out, Ret>(
+    spec: Spec,
+    body: F,
+) -> Result<NonNull<Control>, (CreateError, F)>
+where
+    F: FnOnce(&Suspender<In, Out>, In) -> Ret,
+{
+    let control = control::create(spec, body, main::<F, In, Out, Ret>)
+        .map_err(|(why, body)| (CreateError { why }, body))?;
+    // SAFETY: just made.
+    trace::event("create", unsafe { control.as_ref() });
+    Ok(control)
+}
+
 /// The base of every asymmetric coroutine's stack.
-pub(super) unsafe extern "C-unwind" fn main<F, In, Out, Ret>(
+unsafe extern "C-unwind" fn main<F, In, Out, Ret>(
     word: Word,
     _go: usize,
     control: *mut Control,

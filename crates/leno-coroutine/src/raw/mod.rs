@@ -4,9 +4,8 @@ pub(crate) mod coroutine;
 pub(crate) mod exit;
 pub(crate) mod list;
 pub(crate) mod local;
-mod queue;
+pub(crate) mod migrate;
 pub(crate) mod ring;
-pub(crate) mod ring_scope;
 pub(crate) mod scope;
 #[cfg(not(leno_baton))]
 pub(crate) mod shared;

@@ -39,9 +39,10 @@ use std::any::Any;
 
 use leno_context::{Name, State, Status};
 
-pub use crate::raw::ring_scope::{Scope, scope};
+pub use crate::raw::ring::scope::{Scope, scope};
 pub use error::{RingError, SpawnError};
 
+use crate::migrate::StealError;
 use crate::{Builder, raw};
 
 /// A handle of a member. It keeps nothing alive, and any thread may hold it to read its state.
@@ -49,6 +50,18 @@ use crate::{Builder, raw};
 pub struct Member {
     pub(crate) status: Status,
     pub(crate) thread: u32,
+    pub(crate) kind: MemberKind,
+}
+
+/// What sort of member it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum MemberKind {
+    /// The context that entered the ring.
+    Initial,
+    /// Spawned, stays on its thread.
+    Plain,
+    /// May be stolen by other threads.
+    Migrant,
 }
 
 impl Member {
@@ -67,9 +80,23 @@ impl Member {
         self.status
     }
 
-    /// Its name, while it is alive and this is its thread.
+    /// Its name, while it is alive and cannot leave this thread.
     pub fn name(&self) -> Name {
         raw::ring::name_of(self)
+    }
+
+    /// Says why this member cannot be stolen: only those made migratable can, through their own
+    /// handle, [`crate::migrate::Member`].
+    ///
+    /// # Errors
+    /// Always.
+    pub fn steal(&self) -> Result<bool, StealError> {
+        let name = self.to_string();
+        match self.kind {
+            MemberKind::Initial => Err(StealError::Initial),
+            _ if self.is_finished() => Err(StealError::Finished { name }),
+            _ => Err(StealError::NotMigratable { name }),
+        }
     }
 }
 

@@ -29,6 +29,11 @@ impl Log {
         self.0.borrow().clone()
     }
 
+    /// The text so far, which then starts anew.
+    pub(crate) fn take(&self) -> String {
+        self.0.take()
+    }
+
     /// A value that writes `text` when it is dropped.
     pub(crate) fn on_drop(&self, text: &'static str) -> OnDrop<impl FnMut() + use<>> {
         let log = self.clone();
@@ -143,7 +148,8 @@ fn own_path() -> std::path::PathBuf {
 
 fn rerun_as(test: &str, mut command: Command) -> Child {
     assert!(std::env::var_os(CHILD).is_none(), "a child process starts no further ones");
-    command.args(["--exact", test, "--nocapture", "--test-threads", "1"]).env(CHILD, test);
+    command.args(["--exact", test, "--nocapture", "--test-threads", "1"]);
+    command.env(CHILD, test).env("RUST_BACKTRACE", "0");
     command.output().expect("a test can start itself").into()
 }
 

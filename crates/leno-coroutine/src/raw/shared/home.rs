@@ -24,7 +24,7 @@ const CALL_FRAMES: usize = 1024;
 
 /// A stack that several coroutines share.
 pub(super) struct Home {
-    /// The block at the top of the stack, whose `occupant` tells unwinders and overflow reports
+    /// The block at the top of the stack, which tells unwinders and overflow reports
     /// who is on it.
     block: NonNull<Control>,
     occupant: Cell<Option<NonNull<Record>>>,
@@ -130,7 +130,7 @@ impl Home {
             unsafe { record.as_ref() }.control.as_ptr()
         });
         // SAFETY: the home's block is live as long as the home.
-        unsafe { self.block.as_ref() }.occupant.set(control);
+        unsafe { self.block.as_ref() }.extra.set(control.cast());
     }
 
     pub(super) fn occupant(&self) -> Option<NonNull<Record>> {

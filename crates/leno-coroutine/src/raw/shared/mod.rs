@@ -433,7 +433,7 @@ impl<In, Out, Ret> Coroutine<In, Out, Ret> {
 
     /// A view of its state that any thread may hold and read.
     pub fn status(&self) -> Status {
-        Status::with_id(self.record().block(), self.id())
+        Status::with_id(self.record().control, self.id())
     }
 }
 

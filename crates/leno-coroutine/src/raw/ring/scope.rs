@@ -1,13 +1,13 @@
 //! A ring of its own, whose members may borrow.
 //!
-//! Claim: as for [`super::scope`]: all members of the ring have ended when [`scope`] returns or
+//! Claim: as for [`crate::raw::scope`]: all members of the ring have ended when [`scope`] returns or
 //! unwinds, so what they borrow for `'scope` is there as long as they are.
 
 use core::marker::PhantomData;
 use core::panic::Location;
 use core::ptr::NonNull;
 
-use super::ring::{self, Ring};
+use super::{Ring, spawn_scoped};
 use crate::Builder;
 use crate::ring::{Member, SpawnError};
 
@@ -30,7 +30,7 @@ pub fn scope<'env, F, R>(f: F) -> R
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
 {
-    ring::scope(|ring| f(&Scope { ring, scope: PhantomData, env: PhantomData }))
+    super::scope(|ring| f(&Scope { ring, scope: PhantomData, env: PhantomData }))
 }
 
 impl<'scope, 'env> Scope<'scope, 'env> {
@@ -57,7 +57,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         body: F,
     ) -> Result<Member, SpawnError> {
         // SAFETY: `self` exists only while `scope` runs, which drains the ring before it returns.
-        unsafe { ring::spawn_scoped(self.ring, builder, Location::caller(), body) }
+        unsafe { spawn_scoped(self.ring, builder, Location::caller(), body) }
     }
 }
 

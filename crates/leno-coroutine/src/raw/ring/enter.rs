@@ -1,0 +1,157 @@
+//! Entering and leaving rings, and finding the one the calling code is in.
+
+use core::cell::{Cell, RefCell, UnsafeCell};
+use core::panic::Location;
+use core::ptr::NonNull;
+
+use leno_context::control::{self, Control, Kind, Spec, bits};
+use leno_context::stack::StackSize;
+use leno_context::thread::{self, Slot, Thread};
+use leno_context::word::Word;
+use leno_context::{Name, overflow};
+
+use super::Ring;
+use super::queue::Queue;
+use crate::ring::RingError;
+use crate::trace;
+
+impl Ring {
+    /// Enters a new ring in the running context.
+    pub(super) fn enter(borrows: bool) -> NonNull<Ring> {
+        let host = control::current();
+        let initial = control::spare_block();
+        let spec = Spec {
+            name: Name::from("initial"),
+            site: Location::caller(),
+            size: StackSize::DEFAULT,
+            kind: Kind::Member,
+            watched: trace::is_on(),
+        };
+        // SAFETY: a spare block is ours.
+        unsafe { control::set_up(initial.as_ptr(), spec, None, never) };
+        // SAFETY: just set up.
+        let block = unsafe { initial.as_ref() };
+        block.mark(bits::RUNNING);
+        let slot = entered(host);
+        let ring = NonNull::from_mut(Box::leak(Box::new(Ring {
+            initial,
+            host,
+            outer: slot.get(),
+            unwinding: std::thread::panicking(),
+            borrows,
+            current: Cell::new(initial),
+            queue: UnsafeCell::new(Queue::new()),
+            before: Cell::new(None),
+            raise: Cell::new(None),
+            draining: Cell::new(false),
+            failures: RefCell::default(),
+        })));
+        block.ring.set(ring.as_ptr().cast());
+        if host.is_null() {
+            if let Some((low, high)) = overflow::thread_range() {
+                block.set_range(low, high);
+            }
+        // SAFETY: the running coroutine's block is live.
+        } else if let Some(stack) = unsafe { &*host }.stack() {
+            block.set_range(stack.limit().addr(), stack.top().addr());
+        }
+        slot.set(ring.as_ptr().cast());
+        thread::current().slot(Slot::RingUsed).set(ring.as_ptr().cast());
+        ring
+    }
+
+    /// Leaves and frees a ring that has no members left.
+    ///
+    /// # Safety
+    /// `ring` was made by [`Self::enter`] in this context and is not used afterwards.
+    pub(super) unsafe fn leave(ring: NonNull<Ring>) {
+        // SAFETY: leaked by `enter`.
+        let ring = unsafe { Box::from_raw(ring.as_ptr()) };
+        entered(ring.host).set(ring.outer);
+        thread::current().slot(Slot::RingUsed).set(core::ptr::null_mut());
+        // SAFETY: the ring is gone, and with it the last user of the block.
+        unsafe { control::give_back_block(ring.initial) };
+    }
+}
+
+unsafe extern "C-unwind" fn never(_: Word, _: usize, _: *mut Control) -> ! {
+    unreachable!("an initial member is never entered: it is already running")
+}
+
+/// Where the running context keeps the ring it has entered.
+fn entered(host: *mut Control) -> &'static Cell<*mut ()> {
+    if host.is_null() {
+        return thread::current().slot(Slot::RingBase);
+    }
+    // SAFETY: the running coroutine's block; its memory is never unmapped.
+    unsafe { &(*host).entered }
+}
+
+/// The ring of the calling code.
+#[inline(always)]
+pub(super) fn here() -> Result<&'static Ring, RingError> {
+    let thread = thread::current();
+    let used = thread.slot(Slot::RingUsed).get().cast::<Ring>();
+    if !used.is_null() {
+        // SAFETY: cleared when the ring is freed.
+        let ring = unsafe { &*used };
+        if ring.current().is_here() {
+            return Ok(ring);
+        }
+    }
+    find(thread)
+}
+
+#[cold]
+#[inline(never)]
+fn find(thread: &Thread) -> Result<&'static Ring, RingError> {
+    let control = control::current();
+    let entered = entered(control).get();
+    let ring = if control.is_null() || !entered.is_null() {
+        entered
+    } else {
+        // SAFETY: the running coroutine's block is live.
+        let block = unsafe { &*control };
+        if block.kind() != Kind::Member {
+            return Err(RingError::InsideAsymmetric { coroutine: block.shown().to_string() });
+        }
+        block.ring.get()
+    };
+    if ring.is_null() {
+        return Err(RingError::NoRing);
+    }
+    thread.slot(Slot::RingUsed).set(ring);
+    // SAFETY: a context's ring is freed only after the context has left it.
+    Ok(unsafe { &*ring.cast::<Ring>() })
+}
+
+/// The ring of the calling code; a plain thread enters one on first use.
+pub(super) fn here_or_enter() -> Result<&'static Ring, RingError> {
+    match here() {
+        Err(RingError::NoRing) => {
+            let ring = Ring::enter(false);
+            free_at_thread_exit();
+            // SAFETY: freed at thread exit only.
+            Ok(unsafe { ring.as_ref() })
+        }
+        found => found,
+    }
+}
+
+/// Frees the ring of the thread's own context when the thread ends, if it has no members left.
+fn free_at_thread_exit() {
+    struct AtExit;
+    impl Drop for AtExit {
+        fn drop(&mut self) {
+            let base = thread::current().slot(Slot::RingBase).get().cast::<Ring>();
+            let Some(ring) = NonNull::new(base) else { return };
+            // SAFETY: not freed yet: only this does.
+            if unsafe { ring.as_ref() }.queue().len() == 0 {
+                // SAFETY: entered by this context, nobody is in it.
+                unsafe { Ring::leave(ring) };
+            }
+        }
+    }
+    thread_local!(static AT_EXIT: AtExit = const { AtExit });
+    let _ = AT_EXIT.try_with(|_| ());
+}

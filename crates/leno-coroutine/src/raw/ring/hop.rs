@@ -1,0 +1,160 @@
+//! Passing control from member to member.
+
+use core::ptr::NonNull;
+use std::any::Any;
+use std::panic::resume_unwind;
+
+use leno_context::control::{self, Control, Kind, bits};
+use leno_context::unwind::{self, code};
+use leno_context::word::{EMPTY, Word};
+use leno_context::{State, switch};
+
+use super::Ring;
+use super::queue::{Entry, Waiting};
+use crate::raw::migrate::Claim;
+use crate::ring::Failure;
+use crate::trace;
+
+/// Prefetch this many places ahead, in queues too long for the caches.
+const AHEAD: u64 = 8;
+
+impl Ring {
+    /// Gives control to `to`, which is out of the queue; returns when control comes back.
+    #[inline(always)]
+    pub(super) fn hop(&self, to: NonNull<Control>, code: usize) {
+        let from = self.current.get();
+        // SAFETY: the current member is live while it runs here.
+        let from = unsafe { from.as_ref() };
+        // SAFETY: members of the queue are live.
+        let target = unsafe { to.as_ref() };
+        from.mark(bits::SUSPENDED);
+        target.mark(bits::RUNNING);
+        self.current.set(to);
+        if from.kind() == Kind::Migrant {
+            self.before.set(Some(NonNull::from_ref(from)));
+        }
+        if target.watched() {
+            trace::event(if code == code::GO { "hop to" } else { "exit" }, target);
+        }
+        // SAFETY: the target was left by a hop, or is fresh, and is continued by this ring only.
+        let (word, code) =
+            unsafe { switch::transfer(from.context(), target.context(), EMPTY, code) };
+        // A migrant may be in another ring by now.
+        // SAFETY: a member's ring outlives it.
+        let ring = unsafe { &*from.ring.get().cast::<Ring>() };
+        if code != code::GO {
+            // SAFETY: the word is what the code says.
+            unsafe { ring.summoned(from, word, code) };
+        }
+        ring.settle();
+    }
+
+    /// Continued with another code than GO.
+    ///
+    /// # Safety
+    /// Word and code came with the switch to `own`.
+    #[cold]
+    #[inline(never)]
+    unsafe fn summoned(&self, own: &Control, mut word: Word, mut code: usize) {
+        while code == code::SHOW {
+            // SAFETY: the word of a SHOW, whose sender waits.
+            unsafe { unwind::show(word) };
+            // SAFETY: the sender has left its context there.
+            (word, code) =
+                unsafe { switch::transfer(own.context(), own.back(), EMPTY, code::SUSPENDED) };
+        }
+        if code == code::EXIT {
+            self.settle();
+            unwind::exit(own);
+        }
+    }
+
+    /// What whoever runs next does for whoever ran before.
+    #[inline(always)]
+    pub(super) fn settle(&self) {
+        if let Some(before) = self.before.take() {
+            self.settle_for(before);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn settle_for(&self, before: NonNull<Control>) {
+        // SAFETY: not released yet, and not offered yet: still ours.
+        let block = unsafe { before.as_ref() };
+        if block.state() != State::Finished {
+            // Only migrants are noted when they are merely left.
+            return Claim::of(block).offer(block);
+        }
+        let claim = (block.kind() == Kind::Migrant).then(|| Claim::leave(block));
+        // SAFETY: it has finished, and this code runs on another stack.
+        unsafe { control::release(before) };
+        if let Some(claim) = claim {
+            claim.finish();
+        }
+        if let Some(payload) = self.raise.take() {
+            resume_unwind(payload);
+        }
+    }
+
+    /// The next member to run, out of the queue, with a glance further ahead.
+    #[inline(always)]
+    pub(super) fn next(&self) -> Option<NonNull<Control>> {
+        let queue = self.queue();
+        if let Some(later) = queue.peek(AHEAD) {
+            let line = later.address();
+            switch::prefetch(line);
+            switch::prefetch(line.wrapping_sub(64));
+            switch::prefetch(line.wrapping_sub(128));
+        }
+        loop {
+            let (entry, place) = self.queue().pop_front()?;
+            if let Some(member) = self.ready(entry, place) {
+                return Some(member);
+            }
+        }
+    }
+
+    /// The member of an entry that was taken from `place`, unless another thread has it by now.
+    #[inline(always)]
+    pub(super) fn ready(&self, entry: Entry, place: u64) -> Option<NonNull<Control>> {
+        match entry.open() {
+            Waiting::Member(control) => Some(control),
+            Waiting::Migrant(claim) => claim.take_from_queue(place),
+        }
+    }
+
+    /// Leaves the finished current member for good.
+    ///
+    /// # Safety
+    /// Called by the current member, with nothing on its stack needed any more.
+    pub(super) unsafe fn finish(&self, failed: Option<Box<dyn Any + Send>>) -> ! {
+        let own = self.current.get();
+        let block = self.current();
+        trace::event(if failed.is_some() { "panic" } else { "return" }, block);
+        let mut home = self.draining.get();
+        match failed {
+            Some(payload) if unwind::is_exit_of(&*payload, block.id()) => {}
+            Some(payload) if unwind::is_exit(&*payload) => {
+                self.raise.set(Some(payload));
+                self.queue().remove(self.initial);
+                home = true;
+            }
+            Some(payload) => self.failures.borrow_mut().push(Failure {
+                member: self.member(own),
+                name: block.name().clone(),
+                payload,
+            }),
+            None => {}
+        }
+        let next = if home { self.initial } else { self.next().unwrap_or(self.initial) };
+        block.mark(bits::FINISHED);
+        self.before.set(Some(own));
+        self.current.set(next);
+        // SAFETY: live.
+        let next = unsafe { next.as_ref() };
+        next.mark(bits::RUNNING);
+        // SAFETY: left by a hop, or fresh; continued once. Our stack is released by it.
+        unsafe { switch::jump(next.context(), EMPTY, code::GO) }
+    }
+}

@@ -1,0 +1,337 @@
+//! Symmetric coroutines: members of a ring that pass control among themselves.
+//!
+//! A ring belongs to the context that entered it, its *initial member*: a plain thread, or a
+//! coroutine that called `ring::scope`. Control moves by *hops*; at any time one member is
+//! current, the others wait in the queue, new, suspended, or (the initial one) simply left.
+//!
+//! Claims:
+//! - Everything here is used by one thread: rings are found through the thread's block, and by
+//!   the stack the calling code runs on. That also tells a ring from the one around it, and a
+//!   member from an asymmetric coroutine inside it, without any book-keeping on resume.
+//! - A member is continued only by its ring, when it is taken out of the queue (or drained), so
+//!   each context is continued once.
+//! - A finished member's stack is released by whoever runs next, who is on another stack.
+//! - A ring outlives its members: it is freed by the scope that drained it, or by the thread's
+//!   exit if it is empty.
+
+mod drain;
+mod enter;
+mod hop;
+mod queue;
+pub(crate) mod scope;
+
+use core::cell::{Cell, RefCell, UnsafeCell};
+use core::panic::Location;
+use core::ptr::NonNull;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use leno_context::control::{self, Control, Kind};
+use leno_context::thread;
+use leno_context::unwind::{self, code};
+use leno_context::word::Word;
+use leno_context::{Name, Status};
+
+use self::enter::{here, here_or_enter};
+use self::queue::{Entry, Queue};
+use super::local;
+use crate::ring::{Drained, Failure, Member, MemberKind, RingError, SpawnError};
+use crate::{Builder, CreateError, trace};
+
+/// A ring; see the module.
+pub(crate) struct Ring {
+    initial: NonNull<Control>,
+    /// The coroutine that entered it; null for a plain thread.
+    host: *mut Control,
+    /// The ring its host was in when it entered this one.
+    outer: *mut (),
+    /// Entered by code that was itself unwinding: then members may hop although `panicking()`.
+    unwinding: bool,
+    /// Members may borrow: all of them must end before the ring does.
+    borrows: bool,
+    current: Cell<NonNull<Control>>,
+    queue: UnsafeCell<Queue>,
+    /// Who ran before, if something is still to be done for it: a finished member's stack is to be
+    /// released, a migrant that was left is to be offered to other threads. Both only once its
+    /// stack has been left.
+    before: Cell<Option<NonNull<Control>>>,
+    /// An exit aimed further out, to be raised in the initial member.
+    raise: Cell<Option<Box<dyn Any + Send>>>,
+    draining: Cell<bool>,
+    failures: RefCell<Vec<Failure>>,
+}
+
+impl Ring {
+    #[inline(always)]
+    fn current(&self) -> &Control {
+        // SAFETY: the current member is live.
+        unsafe { self.current.get().as_ref() }
+    }
+
+    #[inline(always)]
+    #[allow(clippy::mut_from_ref, reason = "one thread, no reference survives a hop")]
+    fn queue(&self) -> &mut Queue {
+        // SAFETY: only this thread uses the ring, and every use ends before the next begins.
+        unsafe { &mut *self.queue.get() }
+    }
+
+    #[inline(always)]
+    fn can_hop(&self) -> bool {
+        !std::thread::panicking() || self.unwinding
+    }
+
+    #[inline(always)]
+    fn yield_now(&self) {
+        if !self.can_hop() {
+            return;
+        }
+        if self.draining.get() {
+            return self.yield_draining();
+        }
+        let Some(next) = self.next() else { return };
+        self.queue().push_back(self.current.get());
+        self.hop(next, code::GO);
+    }
+
+    /// While the ring is drained, whoever is not the initial member gives control to it.
+    #[cold]
+    fn yield_draining(&self) {
+        if self.current.get() != self.initial {
+            self.hop(self.initial, code::GO);
+        }
+    }
+
+    fn yield_to(&self, member: &Member) -> Result<(), RingError> {
+        if member.status == Status::of(self.current()) {
+            return Ok(());
+        }
+        if !self.can_hop() {
+            return Err(RingError::Exiting { from: self.current().shown().to_string() });
+        }
+        if self.draining.get() {
+            self.yield_draining();
+            return Ok(());
+        }
+        let target = self.take(member)?;
+        self.queue().push_back(self.current.get());
+        self.hop(target, code::GO);
+        Ok(())
+    }
+
+    /// Takes a certain member out of the queue.
+    fn take(&self, member: &Member) -> Result<NonNull<Control>, RingError> {
+        let name = || member.to_string();
+        if member.kind == MemberKind::Migrant {
+            return self.take_migrant(member);
+        }
+        if member.thread != thread::current().number() {
+            return Err(RingError::OtherThread { member: name() });
+        }
+        let Some(control) = member.status.control() else {
+            return Err(RingError::Finished { member: name() });
+        };
+        // SAFETY: live, and of this thread, so it stays so.
+        let ring = unsafe { control.as_ref() }.ring.get();
+        if !core::ptr::eq(ring.cast(), self) {
+            return Err(RingError::OtherRing { member: name() });
+        }
+        let waiting = self.queue().remove(control);
+        assert!(waiting, "a member that is neither current nor finished waits in the queue");
+        Ok(control)
+    }
+
+    /// The same for a migrant, which may be anywhere by now.
+    fn take_migrant(&self, member: &Member) -> Result<NonNull<Control>, RingError> {
+        let name = || member.to_string();
+        if member.is_finished() {
+            return Err(RingError::Finished { member: name() });
+        }
+        let Some((entry, place)) = self.queue().remove_migrant(member.status.id()) else {
+            return Err(RingError::OtherThread { member: name() });
+        };
+        self.ready(entry, place).ok_or_else(|| RingError::OtherThread { member: name() })
+    }
+
+    fn member(&self, control: NonNull<Control>) -> Member {
+        // SAFETY: live, and of this thread.
+        let block = unsafe { control.as_ref() };
+        let kind = match block.kind() {
+            Kind::Migrant => MemberKind::Migrant,
+            _ if control == self.initial => MemberKind::Initial,
+            _ => MemberKind::Plain,
+        };
+        Member { status: Status::of(block), thread: thread::current().number(), kind }
+    }
+
+    /// Makes `control`, which is in no ring and belongs to this thread, the next member.
+    fn adopt(&self, control: NonNull<Control>) {
+        // SAFETY: live.
+        let block = unsafe { control.as_ref() };
+        block.ring.set((&raw const *self).cast_mut().cast());
+        // SAFETY: the initial block is live as long as the ring.
+        block.set_parent(unsafe { self.initial.as_ref() }.context());
+        self.queue().push_front(control);
+    }
+
+    /// The member behind an entry of the queue.
+    fn member_of(&self, entry: &Entry) -> Member {
+        match (entry.as_member(), entry.as_migrant()) {
+            (Some(control), _) => self.member(control),
+            (None, Some(claim)) => claim.member(),
+            (None, None) => unreachable!("an entry is one or the other"),
+        }
+    }
+}
+
+/// Makes a member whose body borrows nothing.
+pub(crate) fn spawn<F: FnOnce() + 'static>(
+    builder: Builder,
+    site: &'static Location<'static>,
+    body: F,
+) -> Result<Member, SpawnError> {
+    // SAFETY: `'static`.
+    unsafe { spawn_in(here_or_enter()?, builder, site, body) }
+}
+
+/// # Safety
+/// The ring ends its members before anything that the body borrows does.
+unsafe fn spawn_in<F: FnOnce()>(
+    ring: &Ring,
+    builder: Builder,
+    site: &'static Location<'static>,
+    body: F,
+) -> Result<Member, SpawnError> {
+    let control = create(builder, site, Kind::Member, body)?;
+    // SAFETY: just made.
+    trace::event("spawn", unsafe { control.as_ref() });
+    ring.adopt(control);
+    Ok(ring.member(control))
+}
+
+/// Makes a member that is in no ring yet.
+pub(super) fn create<F: FnOnce()>(
+    builder: Builder,
+    site: &'static Location<'static>,
+    kind: Kind,
+    body: F,
+) -> Result<NonNull<Control>, CreateError> {
+    let spec = builder.spec(site, kind)?;
+    control::create(spec, body, main::<F>).map_err(|(why, _)| CreateError { why })
+}
+
+/// Whether the calling code can have members in a ring.
+pub(super) fn check_here() -> Result<(), RingError> {
+    here_or_enter().map(|_| ())
+}
+
+/// Makes `control` the next member of the current ring.
+pub(super) fn adopt_here(control: NonNull<Control>) -> Result<(), RingError> {
+    here_or_enter()?.adopt(control);
+    Ok(())
+}
+
+/// The base of every member's stack.
+unsafe extern "C-unwind" fn main<F: FnOnce()>(_: Word, _go: usize, control: *mut Control) -> ! {
+    unwind::begun();
+    let run = || {
+        // SAFETY: a running member's block is live.
+        let control = unsafe { NonNull::new_unchecked(control) };
+        // SAFETY: as above.
+        let block = unsafe { control.as_ref() };
+        // SAFETY: a member's ring outlives it.
+        unsafe { &*block.ring.get().cast::<Ring>() }.settle();
+        let _locals = local::Clear(control);
+        // SAFETY: created with an `F`, which nobody has taken.
+        let body = unsafe { block.take_body::<F>() };
+        body();
+    };
+    let failed = catch_unwind(AssertUnwindSafe(run)).err();
+    // SAFETY: live.
+    let ring = unsafe { (*control).ring.get() }.cast::<Ring>();
+    // SAFETY: a member's ring outlives it.
+    let ring = unsafe { &*ring };
+    // SAFETY: nothing on this stack is needed.
+    unsafe { ring.finish(failed) }
+}
+
+#[inline(always)]
+pub(crate) fn yield_now() -> Result<(), RingError> {
+    match here() {
+        Ok(ring) => {
+            ring.yield_now();
+            Ok(())
+        }
+        // A thread that has no ring has nobody to yield to.
+        Err(RingError::NoRing) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+pub(crate) fn yield_to(member: &Member) -> Result<(), RingError> {
+    here_or_enter()?.yield_to(member)
+}
+
+pub(crate) fn current() -> Result<Member, RingError> {
+    let ring = here_or_enter()?;
+    Ok(ring.member(ring.current.get()))
+}
+
+pub(crate) fn members() -> Result<Vec<Member>, RingError> {
+    let ring = here_or_enter()?;
+    let current = core::iter::once(ring.current.get());
+    let current = current.map(|control| ring.member(control));
+    Ok(current.chain(ring.queue().iter().map(|entry| ring.member_of(entry))).collect())
+}
+
+pub(crate) fn failures() -> Result<Vec<Failure>, RingError> {
+    Ok(here_or_enter()?.failures.take())
+}
+
+pub(crate) fn drain() -> Result<Drained, RingError> {
+    let ring = here_or_enter()?;
+    if ring.current.get() != ring.initial {
+        return Err(RingError::NotInitial { member: ring.current().shown().to_string() });
+    }
+    Ok(ring.drain())
+}
+
+/// The name of a live member of this thread that cannot leave it.
+pub(crate) fn name_of(member: &Member) -> Name {
+    let stays = member.kind != MemberKind::Migrant;
+    if !stays || member.thread != thread::current().number() {
+        return Name::NONE;
+    }
+    // SAFETY: live, and of this thread.
+    member.status.control().map_or(Name::NONE, |control| unsafe { control.as_ref() }.name().clone())
+}
+
+/// Runs `f` in a ring of its own and drains that before it returns.
+pub(crate) fn scope<R>(f: impl FnOnce(NonNull<Ring>) -> R) -> R {
+    let ring = Ring::enter(true);
+    let result = catch_unwind(AssertUnwindSafe(|| f(ring)));
+    // SAFETY: freed below.
+    unsafe { ring.as_ref() }.drain();
+    // SAFETY: entered above in this context; drained, so nobody is in it.
+    unsafe { Ring::leave(ring) };
+    match result {
+        Ok(result) => result,
+        Err(payload) => resume_unwind(payload),
+    }
+}
+
+/// Makes a member of a scope's ring.
+///
+/// # Safety
+/// `ring` is a ring that [`scope`] has not left yet, and the body borrows only what outlives
+/// that.
+pub(crate) unsafe fn spawn_scoped<F: FnOnce()>(
+    ring: NonNull<Ring>,
+    builder: Builder,
+    site: &'static Location<'static>,
+    body: F,
+) -> Result<Member, SpawnError> {
+    // SAFETY: not left yet.
+    let ring = unsafe { ring.as_ref() };
+    // SAFETY: drained before it is left.
+    unsafe { spawn_in(ring, builder, site, body) }
+}

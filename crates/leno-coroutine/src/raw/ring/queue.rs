@@ -1,0 +1,230 @@
+//! The queue of a ring: who runs next, in an array.
+//!
+//! A ring buffer, not a linked list: at a million members the next ones can be prefetched, which a
+//! list cannot do. A member knows its place, so that it can be taken out of the middle; that
+//! leaves a hole, which is skipped later, and the buffer is compacted when it is full.
+//!
+//! An entry is a member's control block, or, for a migrant, its claim (tagged with the lowest
+//! bit): a migrant may have been taken by another thread meanwhile, and then the block is not
+//! ours to look at.
+//!
+//! Invariant: for every place in `head..tail` the buffer holds an entry or a hole; a plain member's
+//! `place` is where its entry is.
+
+use core::ptr::NonNull;
+use std::sync::Arc;
+
+use leno_context::control::{Control, Kind};
+
+use crate::raw::migrate::Claim;
+
+const START: u64 = 1 << 40;
+const CLAIM: usize = 1;
+
+/// Who waits at a place.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Entry(NonNull<u8>);
+
+/// An entry, opened.
+pub(super) enum Waiting {
+    /// A member of this ring.
+    Member(NonNull<Control>),
+    /// Someone who was a member of this ring when it was queued.
+    Migrant(Arc<Claim>),
+}
+
+impl Entry {
+    #[inline(always)]
+    fn of(member: NonNull<Control>) -> Entry {
+        // SAFETY: whoever is queued is live and of this thread.
+        let block = unsafe { member.as_ref() };
+        if block.kind() != Kind::Migrant {
+            return Entry(member.cast());
+        }
+        let claim = block.extra.get().cast::<Claim>();
+        // SAFETY: a live migrant keeps its claim alive.
+        unsafe { Arc::increment_strong_count(claim) };
+        Entry::tagged(claim)
+    }
+
+    fn tagged(claim: *const Claim) -> Entry {
+        let tagged = claim.cast_mut().cast::<u8>().map_addr(|address| address | CLAIM);
+        Entry(NonNull::new(tagged).expect("a claim has an address"))
+    }
+
+    #[inline(always)]
+    pub(super) fn open(self) -> Waiting {
+        if self.0.addr().get() & CLAIM == 0 {
+            return Waiting::Member(core::mem::ManuallyDrop::new(self).0.cast());
+        }
+        let claim = self.claim();
+        core::mem::forget(self);
+        // SAFETY: the count was raised for this entry.
+        Waiting::Migrant(unsafe { Arc::from_raw(claim) })
+    }
+
+    fn claim(&self) -> *const Claim {
+        self.0.as_ptr().map_addr(|address| address & !CLAIM).cast_const().cast()
+    }
+
+    /// The claim of a migrant.
+    pub(super) fn as_migrant(&self) -> Option<&Claim> {
+        // SAFETY: the entry holds a count.
+        (self.0.addr().get() & CLAIM != 0).then(|| unsafe { &*self.claim() })
+    }
+
+    /// The block of a plain member.
+    pub(super) fn as_member(&self) -> Option<NonNull<Control>> {
+        (self.0.addr().get() & CLAIM == 0).then(|| self.0.cast())
+    }
+
+    /// Where a prefetch makes sense.
+    #[inline(always)]
+    pub(super) fn address(&self) -> *const u8 {
+        self.0.as_ptr()
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        if self.0.addr().get() & CLAIM != 0 {
+            // SAFETY: the count was raised for this entry.
+            drop(unsafe { Arc::from_raw(self.claim()) });
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Queue {
+    buffer: Vec<Option<Entry>>,
+    head: u64,
+    tail: u64,
+    holes: usize,
+}
+
+/// Writes down where a member is.
+#[inline(always)]
+fn set_place(member: NonNull<Control>, place: u64) {
+    // SAFETY: whoever is queued is live and of this thread.
+    unsafe { member.as_ref() }.place.set(place);
+}
+
+impl Queue {
+    pub(super) const fn new() -> Queue {
+        Queue { buffer: Vec::new(), head: START, tail: START, holes: 0 }
+    }
+
+    #[inline(always)]
+    fn at(&mut self, place: u64) -> &mut Option<Entry> {
+        let mask = self.buffer.len() - 1;
+        &mut self.buffer[place as usize & mask]
+    }
+
+    /// How many entries wait.
+    pub(super) fn len(&self) -> usize {
+        (self.tail - self.head) as usize - self.holes
+    }
+
+    /// Makes `member` the last one.
+    #[inline(always)]
+    pub(super) fn push_back(&mut self, member: NonNull<Control>) {
+        if (self.tail - self.head) as usize == self.buffer.len() {
+            self.make_room();
+        }
+        let place = self.tail;
+        self.tail += 1;
+        *self.at(place) = Some(Entry::of(member));
+        set_place(member, place);
+    }
+
+    /// Makes `member` the next one.
+    pub(super) fn push_front(&mut self, member: NonNull<Control>) {
+        if (self.tail - self.head) as usize == self.buffer.len() {
+            self.make_room();
+        }
+        self.head -= 1;
+        let place = self.head;
+        *self.at(place) = Some(Entry::of(member));
+        set_place(member, place);
+    }
+
+    /// Takes the next one, with the place it was at.
+    #[inline(always)]
+    pub(super) fn pop_front(&mut self) -> Option<(Entry, u64)> {
+        while self.head != self.tail {
+            let place = self.head;
+            self.head += 1;
+            if let Some(entry) = self.at(place).take() {
+                return Some((entry, place));
+            }
+            self.holes -= 1;
+        }
+        None
+    }
+
+    /// Takes a plain member; `false` if it is not waiting here.
+    pub(super) fn remove(&mut self, member: NonNull<Control>) -> bool {
+        // SAFETY: a live block of this thread.
+        let place = unsafe { member.as_ref() }.place.get();
+        let waits = (self.head..self.tail).contains(&place)
+            && self.at(place).as_ref().and_then(Entry::as_member) == Some(member);
+        if waits {
+            self.take_out(place);
+        }
+        waits
+    }
+
+    /// Takes the latest entry of the migrant with this id, with its place.
+    pub(super) fn remove_migrant(&mut self, id: u64) -> Option<(Entry, u64)> {
+        let is_it = |entry: &Entry| entry.as_migrant().is_some_and(|claim| claim.id() == id);
+        let mask = self.buffer.len().wrapping_sub(1);
+        let place = (self.head..self.tail)
+            .rev()
+            .find(|&place| self.buffer[place as usize & mask].as_ref().is_some_and(is_it))?;
+        self.take_out(place).map(|entry| (entry, place))
+    }
+
+    fn take_out(&mut self, place: u64) -> Option<Entry> {
+        let entry = self.at(place).take();
+        self.holes += 1;
+        while self.tail != self.head && self.at(self.tail - 1).is_none() {
+            self.tail -= 1;
+            self.holes -= 1;
+        }
+        entry
+    }
+
+    /// The entry `ahead` places from the front, if there are that many places.
+    #[inline(always)]
+    pub(super) fn peek(&mut self, ahead: u64) -> Option<&Entry> {
+        if self.tail - self.head <= ahead {
+            return None;
+        }
+        self.at(self.head + ahead).as_ref()
+    }
+
+    /// All waiting, next first.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Entry> + '_ {
+        let mask = self.buffer.len().wrapping_sub(1);
+        (self.head..self.tail).filter_map(move |place| self.buffer[place as usize & mask].as_ref())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self) {
+        let waiting = self.len();
+        let capacity = (waiting * 2).next_power_of_two().max(8);
+        let mut buffer: Vec<Option<Entry>> = Vec::with_capacity(capacity);
+        while let Some((entry, old)) = self.pop_front() {
+            let place = START + buffer.len() as u64;
+            match entry.as_migrant() {
+                None => set_place(entry.0.cast(), place),
+                Some(claim) => claim.moved_in_queue(old, place),
+            }
+            buffer.push(Some(entry));
+        }
+        buffer.resize_with(capacity, || None);
+        self.buffer = buffer;
+        (self.head, self.tail, self.holes) = (START, START + waiting as u64, 0);
+    }
+}

@@ -1,0 +1,163 @@
+//! Every operation can be printed: recorded as text, or written to standard error by switching
+//! tracing on for a thread or, with an environment variable, for the whole process.
+
+mod support;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use leno_coroutine::{Builder, Coroutine, Suspender, ring, trace};
+use support::{plays, rerun, rerun_with};
+
+fn named(name: &'static str) -> Coroutine<u8, u8, u8> {
+    let body = |co: &Suspender<u8, u8>, n: u8| {
+        assert_ne!(n, 13, "an unlucky number");
+        co.suspend(n)
+    };
+    Builder::new().name(name).coroutine(body).expect("there is memory")
+}
+
+#[test]
+fn s42_operations_on_an_asymmetric_coroutine() {
+    let (result, text) = trace::record(|| {
+        let a = named("a");
+        a.resume(1);
+        a.resume(2).finished()
+    });
+    assert_eq!(result, Some(2));
+    assert_eq!(text, "create 'a'\nresume 'a'\nsuspend 'a'\nresume 'a'\nreturn 'a'\n");
+}
+
+#[test]
+fn s42_exit_and_panic_are_told_apart() {
+    let (_, text) = trace::record(|| {
+        named("dropped").resume(1);
+        let failing = named("failing");
+        catch_unwind(AssertUnwindSafe(|| failing.resume(13))).expect_err("it fails");
+    });
+    let dropped = "create 'dropped'\nresume 'dropped'\nsuspend 'dropped'\nexit 'dropped'\n";
+    let failing = "create 'failing'\nresume 'failing'\npanic 'failing'\n";
+    assert_eq!(text, format!("{dropped}{failing}"));
+}
+
+#[test]
+fn s42_what_happens_outside_is_not_recorded() {
+    let before = named("before");
+    before.resume(1);
+    let (_, text) = trace::record(|| before.resume(2));
+    assert_eq!(text, "resume 'before'\nreturn 'before'\n", "but who is alive already is");
+    assert!(!trace::is_on());
+    let (inner, outer) = trace::record(|| {
+        assert!(trace::is_on());
+        let (_, inner) = trace::record(|| named("inner"));
+        drop(named("outer"));
+        inner
+    });
+    assert_eq!((inner.as_str(), outer.as_str()), ("create 'inner'\n", "create 'outer'\n"));
+}
+
+#[test]
+fn s42_unnamed_ones_are_shown_by_their_id() {
+    let (id, text) = trace::record(|| Coroutine::new(|_: &Suspender<(), ()>, ()| ()).id());
+    assert_eq!(text, format!("create #{id}\n"));
+}
+
+#[test]
+#[cfg(not(leno_baton))]
+fn s42_operations_on_a_ring() {
+    let (_, text) = trace::record(|| {
+        ring::scope(|s| {
+            let named = |name| Builder::new().name(name);
+            s.spawn_with(named("b"), || ()).expect("there is memory");
+            s.spawn_with(named("a"), ring::yield_now).expect("there is memory");
+            ring::yield_now();
+            ring::yield_now();
+        });
+    });
+    let lines = [
+        "spawn 'b'",
+        "spawn 'a'",
+        "hop to 'a'",
+        "hop to 'b'",
+        "return 'b'",
+        "hop to 'a'",
+        "return 'a'",
+    ];
+    assert_eq!(text, lines.join("\n") + "\n");
+}
+
+#[test]
+#[cfg(not(leno_baton))]
+fn s42_drained_member_exits_and_does_not_panic() {
+    let (_, text) = trace::record(|| {
+        ring::scope(|s| {
+            s.spawn_with(Builder::new().name("m"), ring::yield_now).expect("there is memory");
+            ring::yield_now();
+            s.spawn_with(Builder::new().name("new"), || ()).expect("there is memory");
+        });
+    });
+    let lines = ["spawn 'm'", "hop to 'm'", "hop to 'initial'", "spawn 'new'", "drop 'new'"];
+    let rest = text.strip_prefix(&(lines.join("\n") + "\n"));
+    let rest = rest.unwrap_or_else(|| panic!("{text}"));
+    assert!(rest.starts_with("exit 'm'\n") && !rest.contains("panic"), "{rest}");
+}
+
+#[test]
+#[cfg(not(leno_baton))]
+fn s42_nested_operations_in_their_order() {
+    let (_, text) = trace::record(|| {
+        let body = |_: &Suspender<(), ()>, ()| named("inner").resume(1).suspended();
+        let outer = Builder::new().name("outer").coroutine(body).expect("there is memory");
+        assert_eq!(outer.resume(()).finished(), Some(Some(1)));
+    });
+    let lines = [
+        "create 'outer'",
+        "resume 'outer'",
+        "create 'inner'",
+        "resume 'inner'",
+        "suspend 'inner'",
+        "exit 'inner'",
+        "return 'outer'",
+    ];
+    assert_eq!(text, lines.join("\n") + "\n");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn s42_start_and_stop_print_to_standard_error() {
+    const TEST: &str = "s42_start_and_stop_print_to_standard_error";
+    if !plays(TEST) {
+        let child = rerun(TEST);
+        child.passed().said("leno: create 'seen'\nleno: resume 'seen'\nleno: suspend 'seen'\n");
+        child.never_said("'before'").said("leno: resume 'known'").never_said("'after'");
+        return;
+    }
+    let known = named("known");
+    drop(named("before"));
+    trace::start();
+    let seen = named("seen");
+    seen.resume(1);
+    known.resume(1);
+    trace::stop();
+    let after = named("after");
+    after.resume(1);
+    seen.resume(2);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn s42_environment_variable_traces_all_threads() {
+    const TEST: &str = "s42_environment_variable_traces_all_threads";
+    if !plays(TEST) {
+        let on = rerun_with(TEST, "LENO_TRACE", "1");
+        on.passed().said("leno: create 'main'").said("leno: return 'other'");
+        rerun_with(TEST, "LENO_TRACE", "0").passed().never_said("leno:");
+        return;
+    }
+    named("main").resume(1);
+    let other = std::thread::spawn(|| {
+        let other = named("other");
+        other.resume(1);
+        other.resume(2).finished()
+    });
+    assert_eq!(other.join().unwrap(), Some(2));
+}
