@@ -1,0 +1,147 @@
+//! At a thread's end nothing is unwound, because a coroutine may be inside a borrow of another
+//! thread-local: what is left is leaked, with a line on standard error. Each case is a process of
+//! its own. Under the baton backend thread-locals are not the resumer's, so none of this holds.
+#![cfg(not(leno_baton))]
+
+mod support;
+
+use std::cell::{Cell, RefCell};
+use std::mem::forget;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::thread;
+
+use leno_coroutine::{Coroutine, Suspender, ring};
+use support::{OnDrop, plays, rerun};
+
+fn worker(body: impl FnOnce() + Send + 'static) {
+    let named = thread::Builder::new().name("worker".into());
+    named.spawn(body).expect("a thread").join().expect("it ends quietly");
+}
+
+fn suspended(body: impl FnOnce(&Suspender<(), ()>) + 'static) -> Coroutine<(), ()> {
+    let coroutine = Coroutine::new(move |co: &Suspender<(), ()>, ()| body(co));
+    coroutine.resume(());
+    coroutine
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn coroutine_forgotten_inside_a_thread_locals_with() {
+    const TEST: &str = "coroutine_forgotten_inside_a_thread_locals_with";
+    if !plays(TEST) {
+        let child = rerun(TEST);
+        child.passed().never_said("unwound while");
+        child.said("leno: thread 'worker' ended with 1 coroutine alive: leaked, not unwound");
+        return;
+    }
+    thread_local!(static TEXT: String = String::from("a thread-local"));
+    worker(|| {
+        forget(suspended(|co| {
+            TEXT.with(|text| {
+                let _guard = OnDrop(|| eprintln!("unwound while {text} may be gone"));
+                co.suspend(());
+            });
+        }));
+    });
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn s44_members_left_in_a_threads_ring_are_leaked_and_counted() {
+    const TEST: &str = "s44_members_left_in_a_threads_ring_are_leaked_and_counted";
+    if !plays(TEST) {
+        let child = rerun(TEST);
+        child.passed().never_said("unwound while");
+        child.said("leno: thread 'worker' ended with 3 coroutines alive: leaked, not unwound");
+        child.said("drop them, or leave them to a scope, before the thread ends");
+        return;
+    }
+    thread_local!(static TEXT: String = String::from("a thread-local"));
+    worker(|| {
+        for _ in 0..3 {
+            ring::spawn(|| {
+                TEXT.with(|text| {
+                    let _guard = OnDrop(|| eprintln!("unwound while {text} may be gone"));
+                    ring::yield_now();
+                });
+            });
+        }
+        ring::yield_now();
+    });
+}
+
+/// The handle itself is in a thread-local, whose destructor comes after that of the text which
+/// the coroutine is looking at.
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn coroutine_held_by_a_thread_local_inside_anothers_with() {
+    const TEST: &str = "coroutine_held_by_a_thread_local_inside_anothers_with";
+    if !plays(TEST) {
+        rerun(TEST).passed();
+        return;
+    }
+    static GONE: AtomicBool = AtomicBool::new(false);
+    static UNWOUND_LATE: AtomicBool = AtomicBool::new(false);
+    thread_local! {
+        static TEXT: OnDrop<fn()> = const { OnDrop(|| GONE.store(true, SeqCst)) };
+        static HELD: RefCell<Option<Coroutine<(), ()>>> = const { RefCell::new(None) };
+    }
+    worker(|| {
+        HELD.with_borrow_mut(|held| {
+            *held = Some(suspended(|co| {
+                TEXT.with(|_borrowed| {
+                    let _guard = OnDrop(|| UNWOUND_LATE.store(GONE.load(SeqCst), SeqCst));
+                    co.suspend(());
+                });
+            }));
+        });
+    });
+    assert!(GONE.load(SeqCst));
+    assert!(!UNWOUND_LATE.load(SeqCst), "it was unwound inside a borrow of what was gone");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn quiet_end_when_nothing_is_left() {
+    const TEST: &str = "quiet_end_when_nothing_is_left";
+    if !plays(TEST) {
+        rerun(TEST).passed().never_said("leno:");
+        return;
+    }
+    worker(|| {
+        drop(suspended(|co| co.suspend(())));
+        ring::spawn(ring::yield_now);
+        ring::spawn(|| ());
+        ring::yield_now();
+        ring::drain().expect("the initial member may");
+    });
+}
+
+/// A destructor of a thread-local that runs after leno's own may still use coroutines.
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn coroutines_used_by_the_destructor_of_a_thread_local() {
+    const TEST: &str = "coroutines_used_by_the_destructor_of_a_thread_local";
+    if !plays(TEST) {
+        rerun(TEST).passed().said("sum 6").said("ring 3");
+        return;
+    }
+    thread_local!(static LAST: Cell<Option<OnDrop<fn()>>> = const { Cell::new(None) });
+    worker(|| {
+        // Registered before leno's own, so it is destroyed after it.
+        LAST.set(Some(OnDrop(|| {
+            let count = Coroutine::new(|co: &Suspender<(), u32>, ()| {
+                (1..=3).for_each(|n| co.suspend(n));
+            });
+            eprintln!("sum {}", count.iter().sum::<u32>());
+            let turns = Cell::new(0);
+            ring::scope(|s| {
+                s.spawn(|| (0..3).for_each(|_| turns.set(turns.get() + 1)));
+                ring::yield_now();
+            });
+            eprintln!("ring {}", turns.get());
+        })));
+        drop(suspended(|co| co.suspend(())));
+        ring::yield_now();
+    });
+}

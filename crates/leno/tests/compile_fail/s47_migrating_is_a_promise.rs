@@ -1,0 +1,5 @@
+//@ says: unsafe
+//@ says: migratable
+fn main() {
+    let _ = leno::Builder::new().migratable(|co: &leno::Suspender<(), ()>, ()| co.suspend(()));
+}

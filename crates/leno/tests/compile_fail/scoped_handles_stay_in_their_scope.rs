@@ -1,0 +1,5 @@
+//@ says: lifetime
+fn main() {
+    let escaped = leno::scope(|s| s.coroutine(|co: &leno::Suspender<(), ()>, ()| co.suspend(())));
+    escaped.resume(());
+}
