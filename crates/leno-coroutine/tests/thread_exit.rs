@@ -70,26 +70,23 @@ fn s44_members_left_in_a_threads_ring_are_leaked_and_counted() {
     });
 }
 
-/// The handle itself is in a thread-local, whose destructor comes after that of the text which
-/// the coroutine is looking at.
-#[test]
-#[cfg_attr(miri, ignore = "spawns a process")]
-fn coroutine_held_by_a_thread_local_inside_anothers_with() {
-    const TEST: &str = "coroutine_held_by_a_thread_local_inside_anothers_with";
-    if !plays(TEST) {
-        rerun(TEST).passed();
-        return;
-    }
-    static GONE: AtomicBool = AtomicBool::new(false);
-    static UNWOUND_LATE: AtomicBool = AtomicBool::new(false);
+static GONE: AtomicBool = AtomicBool::new(false);
+static UNWOUND_LATE: AtomicBool = AtomicBool::new(false);
+
+/// Leaves a coroutine suspended inside a borrow of one thread-local, its handle in another one
+/// that is destroyed later, and tells whether it was unwound all the same.
+fn held_by_a_thread_local(leno_first: bool) {
     thread_local! {
-        static TEXT: OnDrop<fn()> = const { OnDrop(|| GONE.store(true, SeqCst)) };
+        static LENT: OnDrop<fn()> = const { OnDrop(|| GONE.store(true, SeqCst)) };
         static HELD: RefCell<Option<Coroutine<(), ()>>> = const { RefCell::new(None) };
     }
-    worker(|| {
+    worker(move || {
+        if leno_first {
+            drop(suspended(|co| co.suspend(())));
+        }
         HELD.with_borrow_mut(|held| {
             *held = Some(suspended(|co| {
-                TEXT.with(|_borrowed| {
+                LENT.with(|_lent| {
                     let _guard = OnDrop(|| UNWOUND_LATE.store(GONE.load(SeqCst), SeqCst));
                     co.suspend(());
                 });
@@ -98,6 +95,28 @@ fn coroutine_held_by_a_thread_local_inside_anothers_with() {
     });
     assert!(GONE.load(SeqCst));
     assert!(!UNWOUND_LATE.load(SeqCst), "it was unwound inside a borrow of what was gone");
+}
+
+/// The handle is dropped after leno has said that the coroutine is leaked.
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn coroutine_held_by_a_thread_local_older_than_lenos_own() {
+    const TEST: &str = "coroutine_held_by_a_thread_local_older_than_lenos_own";
+    if plays(TEST) {
+        return held_by_a_thread_local(false);
+    }
+    rerun(TEST).passed();
+}
+
+/// The handle is dropped before leno knows that the thread ends.
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn coroutine_held_by_a_thread_local_younger_than_lenos_own() {
+    const TEST: &str = "coroutine_held_by_a_thread_local_younger_than_lenos_own";
+    if plays(TEST) {
+        return held_by_a_thread_local(true);
+    }
+    rerun(TEST).passed();
 }
 
 #[test]

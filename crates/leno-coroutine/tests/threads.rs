@@ -34,7 +34,9 @@ fn s27_status_is_read_from_another_thread() {
     let (ask, asked) = mpsc::channel::<Status>();
     let (answer, answered) = mpsc::channel();
     let reader = thread::spawn(move || {
-        asked.iter().for_each(|status| answer.send((status.state(), status.is_finished())).unwrap());
+        asked
+            .iter()
+            .for_each(|status| answer.send((status.state(), status.is_finished())).unwrap());
     });
     let read = |status| {
         ask.send(status).unwrap();

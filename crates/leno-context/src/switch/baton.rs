@@ -120,9 +120,11 @@ unsafe fn pass(to: *const Context, word: Word, code: usize) {
         OWN.set(Some(own));
         set_thread_slot(start.slot);
         CONTROL.set(start.control);
-        // SAFETY: the control block is set up and its main expects these words.
-        let run = AssertUnwindSafe(|| unsafe {
-            ((*start.control).main.get())(start.word, start.code, start.control)
+        // SAFETY: the control block is set up.
+        let main = unsafe { &*start.control }.main.get();
+        let run = AssertUnwindSafe(|| {
+            // SAFETY: it expects these words.
+            unsafe { main(start.word, start.code, start.control) }
         });
         let ended = catch_unwind(run);
         if let Err(payload) = ended

@@ -13,21 +13,26 @@
 //! Invariant: a context is continued only while the tag says New or Suspended, and the tag says
 //! Running from then on until it is left again.
 
+mod create;
+mod find;
+mod spare;
+
+pub use create::{create, release, set_up, start_at};
+pub use find::{block_at, current, of_this_thread, owner_of, set_wandering};
+pub use spare::{give_back_block, spare_block};
+
 use core::cell::{Cell, UnsafeCell};
 use core::panic::Location;
-use core::ptr::NonNull;
 use core::sync::atomic::{
     AtomicU64,
     Ordering::{Relaxed, Release},
 };
 use std::any::Any;
-use std::sync::Mutex;
 
 use crate::name::Name;
 use crate::sanitizer;
-use crate::stack::{self, Stack, StackError, StackSize, pool};
+use crate::stack::{Stack, StackSize};
 use crate::switch::{self, Context};
-use crate::thread::{self, Thread};
 use crate::word::Word;
 
 /// The low bits of a tag; the id is above them.
@@ -148,160 +153,11 @@ pub struct Spec {
     pub watched: bool,
 }
 
-/// Makes a coroutine: takes a stack and moves `body` onto it.
-///
-/// # Errors
-/// When there is no stack; the body is given back.
-#[inline(always)]
-pub fn create<F>(spec: Spec, body: F, main: Main) -> Result<NonNull<Control>, (StackError, F)> {
-    let thread = thread::current();
-    let stack = match stack_for::<F>(thread, spec.size) {
-        Ok(stack) => stack,
-        Err(error) => return Err((error, body)),
-    };
-    let control = block_of(&stack);
-    let limit = stack.limit();
-    let mut top = control.cast::<u8>();
-    if size_of::<F>() != 0 {
-        let align = align_of::<F>().max(16);
-        top = top.wrapping_sub(size_of::<F>());
-        top = top.wrapping_sub(top.addr() % align);
-    }
-    let place = top.cast::<F>();
-    // SAFETY: inside the stack, which was chosen with room for it, aligned, and ours.
-    unsafe { place.write(body) };
-    // SAFETY: a fresh stack of ours.
-    unsafe { set_up_for(thread, control, spec, Some(stack), main) };
-    // SAFETY: never null, and just set up.
-    let block = unsafe { NonNull::new_unchecked(control) };
-    // SAFETY: as above.
-    unsafe { block.as_ref() }.give_body::<F>(place);
-    // SAFETY: as above; `top` is below the block, on its stack.
-    unsafe { start_at(block, limit, top) };
-    thread.count_live(1);
-    Ok(block)
-}
-
-#[inline(always)]
-fn stack_for<F>(thread: &Thread, size: StackSize) -> Result<Stack, StackError> {
-    if size_of::<F>() <= 1024 {
-        return pool::take_for(thread, size);
-    }
-    let size = StackSize::holding(size.bytes() + size_of::<F>() + align_of::<F>())?;
-    pool::take_for(thread, size)
-}
-
 /// Where the control block of a stack is.
 #[inline(always)]
 pub fn block_of(stack: &Stack) -> *mut Control {
     // SAFETY: the top of a slot has room for the block; tops are 64-aligned.
     unsafe { stack.top().cast::<Control>().sub(1) }
-}
-
-/// Writes a control block, field by field: its tag may be read by other threads at any time.
-///
-/// # Safety
-/// `control` is memory for a block that nobody but readers of the tag uses.
-pub unsafe fn set_up(control: *mut Control, spec: Spec, stack: Option<Stack>, main: Main) {
-    // SAFETY: forwarded.
-    unsafe { set_up_for(thread::current(), control, spec, stack, main) };
-}
-
-#[inline(always)]
-unsafe fn set_up_for(
-    thread: &Thread,
-    control: *mut Control,
-    spec: Spec,
-    stack: Option<Stack>,
-    main: Main,
-) {
-    let id = thread.fresh_id();
-    let watched = if spec.watched { bits::WATCHED } else { 0 };
-    macro_rules! set {
-        ($($field:ident: $value:expr,)*) => {
-            $(
-                // SAFETY: in bounds of the block, which is ours to write.
-                unsafe { (&raw mut (*control).$field).write($value) };
-            )*
-        };
-    }
-    set! {
-        context: UnsafeCell::new(Context::empty()),
-        parent: Cell::new(core::ptr::null_mut()),
-        back: UnsafeCell::new(Context::empty()),
-        base_return: Cell::new(switch::base_return_address()),
-        resumed_unwinding: Cell::new(false),
-        kind: Cell::new(spec.kind),
-        pins: Cell::new(0),
-        main: Cell::new(main),
-        low: Cell::new(stack.as_ref().map_or(0, |stack| stack.limit().addr())),
-        high: Cell::new(stack.as_ref().map_or(0, |stack| stack.top().addr())),
-        body: Cell::new(core::ptr::null_mut()),
-        drop_body: Cell::new(no_body),
-        stack: UnsafeCell::new(stack),
-        name: UnsafeCell::new(spec.name),
-        site: Cell::new(spec.site),
-        payload: Cell::new(None),
-        entered: Cell::new(core::ptr::null_mut()),
-        ring: Cell::new(core::ptr::null_mut()),
-        place: Cell::new(0),
-        locals: Cell::new(core::ptr::null_mut()),
-        extra: Cell::new(core::ptr::null_mut()),
-        own_tool: Cell::new(sanitizer::Tool::EMPTY),
-    }
-    #[cfg(leno_baton)]
-    set! { carrier: Cell::new(None), }
-    // SAFETY: the tag is always accessed atomically.
-    let tag = unsafe { &(*control).tag };
-    tag.store(id << bits::ID_SHIFT | bits::NEW | watched, Release);
-}
-
-unsafe fn no_body(_: *mut u8) {}
-
-/// Points a new coroutine's context at its main, on the stack from `limit` up to `top`.
-///
-/// # Safety
-/// `control` is set up; the memory is its stack.
-#[inline(always)]
-pub unsafe fn start_at(control: NonNull<Control>, limit: *mut u8, top: *mut u8) {
-    let top = top.wrapping_sub(top.addr() % 16);
-    // SAFETY: set up by the contract.
-    let block = unsafe { control.as_ref() };
-    // SAFETY: nobody uses the context of a coroutine that is being made.
-    unsafe { block.context.get().write(Context::fresh(control, top)) };
-    block.set_parent(block.back());
-    // SAFETY: the context was just written.
-    block.own_tool.set(unsafe { sanitizer::born(block.context.get(), limit, top) });
-}
-
-/// Ends a coroutine's control block and gives its stack back, if it has one of its own.
-///
-/// # Safety
-/// The coroutine has finished or never started, its body is taken or dropped, nobody runs on its
-/// stack, and nobody uses the block afterwards (reading its tag excepted).
-#[inline(always)]
-pub unsafe fn release(control: NonNull<Control>) {
-    let thread = thread::current();
-    // SAFETY: live by the contract.
-    let block = unsafe { control.as_ref() };
-    block.mark(bits::FINISHED);
-    drop(block.payload.take());
-    // SAFETY: nobody else uses the block.
-    drop(unsafe { block.name.get().replace(Name::NONE) });
-    #[cfg(leno_baton)]
-    switch::retire(block);
-    thread.count_live(-1);
-    // SAFETY: nobody else uses the block.
-    let stack = unsafe { block.stack.get().replace(None) };
-    let (low, high) = match &stack {
-        Some(stack) => (stack.limit(), stack.top()),
-        None => (core::ptr::null_mut(), core::ptr::null_mut()),
-    };
-    // SAFETY: nobody runs on it.
-    unsafe { sanitizer::gone(block.own_tool.get(), low, high) };
-    if let Some(stack) = stack {
-        pool::give_back_to(thread, stack);
-    }
 }
 
 impl Control {
@@ -473,119 +329,5 @@ impl Control {
     /// The panic that ended the coroutine, if it is still there.
     pub fn take_payload(&self) -> Option<Box<dyn Any + Send>> {
         self.payload.take()
-    }
-}
-
-/// Memory for a control block without a stack, never unmapped. Give it back with
-/// [`give_back_block`].
-pub fn spare_block() -> NonNull<Control> {
-    let spare = SPARE.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).pop();
-    match spare {
-        Some(Spare(block)) => block,
-        None => more_blocks(),
-    }
-}
-
-#[cold]
-fn more_blocks() -> NonNull<Control> {
-    let chunk: Box<[Control]> = (0..32).map(|_| Control::nobody()).collect();
-    let mut blocks = Box::leak(chunk).iter_mut().map(NonNull::from_mut);
-    let first = blocks.next().expect("a chunk has blocks");
-    let mut spare = SPARE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    spare.extend(blocks.map(Spare));
-    first
-}
-
-/// Returns memory from [`spare_block`], whose coroutine has ended.
-///
-/// # Safety
-/// Nobody uses the block afterwards (reading its tag excepted).
-pub unsafe fn give_back_block(block: NonNull<Control>) {
-    // SAFETY: live by the contract.
-    unsafe { block.as_ref() }.mark(bits::FINISHED);
-    SPARE.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(Spare(block));
-}
-
-static SPARE: Mutex<Vec<Spare>> = Mutex::new(Vec::new());
-
-struct Spare(NonNull<Control>);
-// SAFETY: plain memory that nobody uses.
-unsafe impl Send for Spare {}
-
-impl Control {
-    const fn nobody() -> Control {
-        unsafe extern "C-unwind" fn never(_: Word, _: usize, _: *mut Control) -> ! {
-            unreachable!("nobody's main was entered")
-        }
-        Control {
-            context: UnsafeCell::new(Context::empty()),
-            parent: Cell::new(core::ptr::null_mut()),
-            back: UnsafeCell::new(Context::empty()),
-            base_return: Cell::new(0),
-            tag: AtomicU64::new(bits::FINISHED),
-            resumed_unwinding: Cell::new(false),
-            kind: Cell::new(Kind::Asymmetric),
-            pins: Cell::new(0),
-            main: Cell::new(never),
-            low: Cell::new(0),
-            high: Cell::new(0),
-            body: Cell::new(core::ptr::null_mut()),
-            drop_body: Cell::new(no_body),
-            stack: UnsafeCell::new(None),
-            name: UnsafeCell::new(Name::NONE),
-            site: Cell::new(Location::caller()),
-            payload: Cell::new(None),
-            entered: Cell::new(core::ptr::null_mut()),
-            ring: Cell::new(core::ptr::null_mut()),
-            place: Cell::new(0),
-            locals: Cell::new(core::ptr::null_mut()),
-            extra: Cell::new(core::ptr::null_mut()),
-            own_tool: Cell::new(sanitizer::Tool::EMPTY),
-            #[cfg(leno_baton)]
-            carrier: Cell::new(None),
-        }
-    }
-}
-
-/// The control block of the coroutine that is running, by the stack it runs on; null on a plain
-/// thread (or on a stack that is not leno's).
-pub fn current() -> *mut Control {
-    #[cfg(leno_baton)]
-    return switch::own_control();
-    #[cfg(not(leno_baton))]
-    owner_of(switch::stack_pointer())
-}
-
-/// The control block of the coroutine whose stack `address` is on; null if none.
-pub fn owner_of(address: usize) -> *mut Control {
-    let Some(block) = block_at(address) else { return core::ptr::null_mut() };
-    // SAFETY: live.
-    let control = unsafe { block.as_ref() };
-    if control.kind() == Kind::Home { control.extra.get().cast() } else { block.as_ptr() }
-}
-
-/// The control block at the top of the stack that `address` is on, which may be a home's.
-pub fn block_at(address: usize) -> Option<NonNull<Control>> {
-    let (slab, slot, guard) = stack::locate(address)?;
-    // In use, so its block is set up.
-    let used = !guard && slab.owner(slot).load(Relaxed) != 0;
-    if used { NonNull::new(block_of(&Stack::of(slab, slot))) } else { None }
-}
-
-/// The control blocks of all live coroutines of this thread that have a stack to themselves, and
-/// of all homes.
-pub fn of_this_thread() -> Vec<NonNull<Control>> {
-    let thread = thread::current().number();
-    let slots = stack::slab::all().flat_map(|slab| {
-        slab.used_by(Some(thread)).map(move |slot| block_of(&Stack::of(slab, slot)))
-    });
-    slots.filter_map(NonNull::new).collect()
-}
-
-/// Marks the stack of a coroutine that may change threads: it is then listed with no thread's
-/// coroutines, because another thread may take it at any time.
-pub fn set_wandering(control: &Control) {
-    if let Some(stack) = control.stack() {
-        stack.slab.owner(stack.slot).store(u32::MAX, Relaxed);
     }
 }

@@ -1,0 +1,161 @@
+//! Making and releasing coroutines.
+
+use core::cell::{Cell, UnsafeCell};
+use core::ptr::NonNull;
+use core::sync::atomic::Ordering::Release;
+
+use super::{Control, Main, Spec, bits, block_of};
+use crate::name::Name;
+use crate::sanitizer;
+use crate::stack::{Stack, StackError, StackSize, pool};
+use crate::switch::{self, Context};
+use crate::thread::{self, Thread};
+
+/// Makes a coroutine: takes a stack and moves `body` onto it.
+///
+/// # Errors
+/// When there is no stack; the body is given back.
+#[inline(always)]
+pub fn create<F>(spec: Spec, body: F, main: Main) -> Result<NonNull<Control>, (StackError, F)> {
+    let thread = thread::current();
+    let stack = match stack_for::<F>(thread, spec.size) {
+        Ok(stack) => stack,
+        Err(error) => return Err((error, body)),
+    };
+    let control = block_of(&stack);
+    let limit = stack.limit();
+    let mut top = control.cast::<u8>();
+    if size_of::<F>() != 0 {
+        let align = align_of::<F>().max(16);
+        top = top.wrapping_sub(size_of::<F>());
+        top = top.wrapping_sub(top.addr() % align);
+    }
+    let place = top.cast::<F>();
+    // SAFETY: inside the stack, which was chosen with room for it, aligned, and ours.
+    unsafe { place.write(body) };
+    // SAFETY: a fresh stack of ours.
+    unsafe { set_up_for(thread, control, spec, Some(stack), main) };
+    // SAFETY: never null, and just set up.
+    let block = unsafe { NonNull::new_unchecked(control) };
+    // SAFETY: as above.
+    unsafe { block.as_ref() }.give_body::<F>(place);
+    // SAFETY: as above; `top` is below the block, on its stack.
+    unsafe { start_at(block, limit, top) };
+    thread.count_live(1);
+    Ok(block)
+}
+
+#[inline(always)]
+fn stack_for<F>(thread: &Thread, size: StackSize) -> Result<Stack, StackError> {
+    if size_of::<F>() <= 1024 {
+        return pool::take_for(thread, size);
+    }
+    let size = StackSize::holding(size.bytes() + size_of::<F>() + align_of::<F>())?;
+    pool::take_for(thread, size)
+}
+
+/// Writes a control block, field by field: its tag may be read by other threads at any time.
+///
+/// # Safety
+/// `control` is memory for a block that nobody but readers of the tag uses.
+pub unsafe fn set_up(control: *mut Control, spec: Spec, stack: Option<Stack>, main: Main) {
+    // SAFETY: forwarded.
+    unsafe { set_up_for(thread::current(), control, spec, stack, main) };
+}
+
+#[inline(always)]
+unsafe fn set_up_for(
+    thread: &Thread,
+    control: *mut Control,
+    spec: Spec,
+    stack: Option<Stack>,
+    main: Main,
+) {
+    let id = thread.fresh_id();
+    let watched = if spec.watched { bits::WATCHED } else { 0 };
+    macro_rules! set {
+        ($($field:ident: $value:expr,)*) => {
+            $(
+                // SAFETY: in bounds of the block, which is ours to write.
+                unsafe { (&raw mut (*control).$field).write($value) };
+            )*
+        };
+    }
+    set! {
+        context: UnsafeCell::new(Context::empty()),
+        parent: Cell::new(core::ptr::null_mut()),
+        back: UnsafeCell::new(Context::empty()),
+        base_return: Cell::new(switch::base_return_address()),
+        resumed_unwinding: Cell::new(false),
+        kind: Cell::new(spec.kind),
+        pins: Cell::new(0),
+        main: Cell::new(main),
+        low: Cell::new(stack.as_ref().map_or(0, |stack| stack.limit().addr())),
+        high: Cell::new(stack.as_ref().map_or(0, |stack| stack.top().addr())),
+        body: Cell::new(core::ptr::null_mut()),
+        drop_body: Cell::new(no_body),
+        stack: UnsafeCell::new(stack),
+        name: UnsafeCell::new(spec.name),
+        site: Cell::new(spec.site),
+        payload: Cell::new(None),
+        entered: Cell::new(core::ptr::null_mut()),
+        ring: Cell::new(core::ptr::null_mut()),
+        place: Cell::new(0),
+        locals: Cell::new(core::ptr::null_mut()),
+        extra: Cell::new(core::ptr::null_mut()),
+        own_tool: Cell::new(sanitizer::Tool::EMPTY),
+    }
+    #[cfg(leno_baton)]
+    set! { carrier: Cell::new(None), }
+    // SAFETY: the tag is always accessed atomically.
+    let tag = unsafe { &(*control).tag };
+    tag.store(id << bits::ID_SHIFT | bits::NEW | watched, Release);
+}
+
+pub(super) unsafe fn no_body(_: *mut u8) {}
+
+/// Points a new coroutine's context at its main, on the stack from `limit` up to `top`.
+///
+/// # Safety
+/// `control` is set up; the memory is its stack.
+#[inline(always)]
+pub unsafe fn start_at(control: NonNull<Control>, limit: *mut u8, top: *mut u8) {
+    let top = top.wrapping_sub(top.addr() % 16);
+    // SAFETY: set up by the contract.
+    let block = unsafe { control.as_ref() };
+    // SAFETY: nobody uses the context of a coroutine that is being made.
+    unsafe { block.context.get().write(Context::fresh(control, top)) };
+    block.set_parent(block.back());
+    // SAFETY: the context was just written.
+    block.own_tool.set(unsafe { sanitizer::born(block.context.get(), limit, top) });
+}
+
+/// Ends a coroutine's control block and gives its stack back, if it has one of its own.
+///
+/// # Safety
+/// The coroutine has finished or never started, its body is taken or dropped, nobody runs on its
+/// stack, and nobody uses the block afterwards (reading its tag excepted).
+#[inline(always)]
+pub unsafe fn release(control: NonNull<Control>) {
+    let thread = thread::current();
+    // SAFETY: live by the contract.
+    let block = unsafe { control.as_ref() };
+    block.mark(bits::FINISHED);
+    drop(block.payload.take());
+    // SAFETY: nobody else uses the block.
+    drop(unsafe { block.name.get().replace(Name::NONE) });
+    #[cfg(leno_baton)]
+    switch::retire(block);
+    thread.count_live(-1);
+    // SAFETY: nobody else uses the block.
+    let stack = unsafe { block.stack.get().replace(None) };
+    let (low, high) = match &stack {
+        Some(stack) => (stack.limit(), stack.top()),
+        None => (core::ptr::null_mut(), core::ptr::null_mut()),
+    };
+    // SAFETY: nobody runs on it.
+    unsafe { sanitizer::gone(block.own_tool.get(), low, high) };
+    if let Some(stack) = stack {
+        pool::give_back_to(thread, stack);
+    }
+}

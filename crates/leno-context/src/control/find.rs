@@ -1,0 +1,52 @@
+//! Finding control blocks: by the stack an address is on, and by thread.
+
+use core::ptr::NonNull;
+use core::sync::atomic::Ordering::Relaxed;
+
+use super::{Control, Kind, block_of};
+use crate::stack::{self, Stack};
+use crate::switch;
+use crate::thread;
+
+/// The control block of the coroutine that is running, by the stack it runs on; null on a plain
+/// thread (or on a stack that is not leno's).
+pub fn current() -> *mut Control {
+    #[cfg(leno_baton)]
+    return switch::own_control();
+    #[cfg(not(leno_baton))]
+    owner_of(switch::stack_pointer())
+}
+
+/// The control block of the coroutine whose stack `address` is on; null if none.
+pub fn owner_of(address: usize) -> *mut Control {
+    let Some(block) = block_at(address) else { return core::ptr::null_mut() };
+    // SAFETY: live.
+    let control = unsafe { block.as_ref() };
+    if control.kind() == Kind::Home { control.extra.get().cast() } else { block.as_ptr() }
+}
+
+/// The control block at the top of the stack that `address` is on, which may be a home's.
+pub fn block_at(address: usize) -> Option<NonNull<Control>> {
+    let (slab, slot, guard) = stack::locate(address)?;
+    // In use, so its block is set up.
+    let used = !guard && slab.owner(slot).load(Relaxed) != 0;
+    if used { NonNull::new(block_of(&Stack::of(slab, slot))) } else { None }
+}
+
+/// The control blocks of all live coroutines of this thread that have a stack to themselves, and
+/// of all homes.
+pub fn of_this_thread() -> Vec<NonNull<Control>> {
+    let thread = thread::current().number();
+    let slots = stack::slab::all().flat_map(|slab| {
+        slab.used_by(Some(thread)).map(move |slot| block_of(&Stack::of(slab, slot)))
+    });
+    slots.filter_map(NonNull::new).collect()
+}
+
+/// Marks the stack of a coroutine that may change threads: it is then listed with no thread's
+/// coroutines, because another thread may take it at any time.
+pub fn set_wandering(control: &Control) {
+    if let Some(stack) = control.stack() {
+        stack.slab.owner(stack.slot).store(u32::MAX, Relaxed);
+    }
+}
