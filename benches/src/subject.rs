@@ -5,7 +5,6 @@
 
 mod create;
 mod memory;
-#[cfg(feature = "migrate")]
 mod migrate;
 mod resume;
 mod rings;
@@ -14,15 +13,8 @@ mod unwind;
 
 pub use create::{create_new_stack, create_run_finish, first_resume};
 pub use memory::memory;
-#[cfg(feature = "migrate")]
 pub use migrate::migrate;
 pub use resume::resume;
 pub use rings::rings;
 pub use tree::tree_walk;
 pub use unwind::forced_unwind;
-
-/// Nobody migrates yet.
-#[cfg(not(feature = "migrate"))]
-pub fn migrate(_: usize) -> Vec<crate::contender::Contender> {
-    vec![]
-}

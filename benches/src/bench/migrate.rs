@@ -47,7 +47,7 @@ fn judge(outcome: &Outcome) -> Vec<Verdict> {
 
 /// Lets two threads do `step` in turn, `steps` times together, the other thread first. Returns how
 /// long the steps took, without the waiting between them.
-#[cfg_attr(not(feature = "migrate"), expect(dead_code, reason = "only leno migrates"))]
+#[cfg_attr(not(feature = "leno"), expect(dead_code, reason = "only leno migrates"))]
 pub fn relay(steps: u64, step: impl Fn() + Sync) -> Duration {
     let done = AtomicU64::new(0);
     let side = |parity: u64| {

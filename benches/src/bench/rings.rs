@@ -15,7 +15,7 @@ use corosensei::{Coroutine, CoroutineResult};
 use generator::Gn;
 
 use crate::contender::{Contender, Failure, Result, Turn};
-use crate::lap::Lap;
+use crate::lap::{Lap, warm_up};
 use crate::peers;
 use crate::subject;
 
@@ -33,8 +33,8 @@ where
 }
 
 /// Times the passes of a parent through its ring; `pass` is one of them.
-fn driven(k: u64, hops: u64, mut pass: impl FnMut()) -> Turn {
-    pass(); // First turns touch new stacks.
+pub fn driven(k: u64, hops: u64, mut pass: impl FnMut()) -> Turn {
+    (0..warm_up(hops / k)).for_each(|_| pass());
     let start = Instant::now();
     (0..hops / k).for_each(|_| pass());
     Turn::ns(start.elapsed(), hops)
@@ -133,6 +133,9 @@ where
             let lap = lap.clone();
             tokio::spawn(async move {
                 let mut v = index;
+                for _ in 0..warm_up(hops / k) {
+                    tokio::task::yield_now().await;
+                }
                 lap.arrive();
                 while !lap.begun() {
                     tokio::task::yield_now().await;

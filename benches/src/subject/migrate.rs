@@ -32,8 +32,8 @@ pub fn migrate(depth: usize) -> Vec<Contender> {
                 assert!(matches!(step, Step::Suspended(_)));
             }
         });
+        // The steps are even in number: all are back on the thread that made them.
         for migrant in &all {
-            migrant.steal().map_err(Failure::failed)?;
             migrant.resume(FINISH).map_err(Failure::failed)?;
         }
         Ok(Turn::ns(took, n))

@@ -2,13 +2,12 @@
 //! coroutines on shared stacks, which a parent resumes in order.
 
 use std::hint::black_box;
-use std::time::Instant;
 
 use leno::{Builder, Step, Suspender, ring, shared};
 
 use crate::bench::hop::SHARED_STACKS;
-use crate::bench::rings::{STACK, finished};
-use crate::contender::{Contender, Failure, Turn};
+use crate::bench::rings::{STACK, driven, finished};
+use crate::contender::{Contender, Failure};
 use crate::lap::Lap;
 
 pub fn rings<S>(k: u64, step: S) -> Vec<Contender>
@@ -62,18 +61,14 @@ where
             all.push(co.map_err(|e| Failure::stopped_at(made, e))?);
         }
         let mut v = 0;
-        let mut pass = || {
+        let turn = driven(k, hops, || {
             for co in &all {
                 match co.resume(v) {
                     Step::Suspended(out) => v = out,
                     Step::Finished(()) => unreachable!("it never finishes"),
                 }
             }
-        };
-        pass(); // First turns touch new stacks.
-        let start = Instant::now();
-        (0..hops / k).for_each(|_| pass());
-        let turn = Turn::ns(start.elapsed(), hops);
+        });
         black_box(v);
         Ok(turn)
     })

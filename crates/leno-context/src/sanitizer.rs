@@ -47,6 +47,8 @@ mod address {
     use core::ffi::c_void;
 
     use super::Context;
+    use crate::control::{self, Kind};
+    use crate::{stack, switch};
 
     unsafe extern "C" {
         fn __sanitizer_start_switch_fiber(save: *mut *mut c_void, bottom: *const c_void, n: usize);
@@ -56,6 +58,8 @@ mod address {
             old_size: *mut usize,
         );
         fn __asan_unpoison_memory_region(address: *const c_void, size: usize);
+        fn __lsan_register_root_region(address: *const c_void, size: usize);
+        fn __lsan_unregister_root_region(address: *const c_void, size: usize);
     }
 
     /// The fake stack a context left behind and the bounds of its real one.
@@ -71,12 +75,16 @@ mod address {
             Tool { fake: core::ptr::null_mut(), bottom: core::ptr::null(), size: 0 };
     }
 
+    // Functions that use this variable are never inlined: after a switch the code may be on
+    // another thread, and the compiler would use the address it has seen before.
     thread_local! {
         /// The context that was left last: whoever arrives learns its stack's bounds.
         static LEFT: Cell<*mut Context> = const { Cell::new(core::ptr::null_mut()) };
     }
 
+    #[inline(never)]
     pub(crate) unsafe fn leave(from: *mut Context, to: *const Context) {
+        uncover_home();
         LEFT.set(from);
         // SAFETY: valid by the contract of `transfer`.
         let target = unsafe { (*to).tool };
@@ -86,16 +94,34 @@ mod address {
         unsafe { __sanitizer_start_switch_fiber(save, target.bottom, target.size) };
     }
 
+    #[inline(never)]
     pub(crate) unsafe fn leave_for_good(to: *const Context) {
+        uncover_home();
         LEFT.set(core::ptr::null_mut());
         // SAFETY: valid by the contract of `jump`.
         let target = unsafe { (*to).tool };
+        // A result that is still to be read may be in the base frame. That frame was made while
+        // the switch to it was going on, so it is on the real stack, not on the fake one.
         // SAFETY: a null save pointer destroys the fake stack of the context that ends.
         unsafe {
             __sanitizer_start_switch_fiber(core::ptr::null_mut(), target.bottom, target.size);
         };
     }
 
+    /// Frames on a home are copied as they are, red zones included, which a checked copy would
+    /// report. So nothing on a home that is being left is poisoned.
+    fn uncover_home() {
+        let here = switch::stack_pointer();
+        let Some(block) = control::block_at(here) else { return };
+        // SAFETY: the block of a stack that is in use.
+        if unsafe { block.as_ref() }.kind() == Kind::Home {
+            let size = block.addr().get() - here;
+            // SAFETY: only forgets what was forbidden.
+            unsafe { __asan_unpoison_memory_region(core::ptr::without_provenance(here), size) };
+        }
+    }
+
+    #[inline(never)]
     fn finish(fake: *mut c_void) {
         let (mut bottom, mut size) = (core::ptr::null(), 0);
         // SAFETY: called once after each switch, on the stack switched to.
@@ -121,17 +147,31 @@ mod address {
 
     pub(crate) unsafe fn born(context: *mut Context, limit: *mut u8, top: *mut u8) -> Tool {
         let size = top.addr() - limit.addr();
-        // SAFETY: the stack is ours; frames of its former user may have left poison.
-        unsafe { __asan_unpoison_memory_region(limit.cast(), size) };
         let tool = Tool { bottom: limit.cast(), size, ..Tool::EMPTY };
         // SAFETY: valid by the contract.
         unsafe { (*context).tool = tool };
+        // On a home, whose frames are someone else's, the context is not on the stack itself.
+        if let Some((slab, slot, _)) = stack::locate(context.addr()) {
+            // SAFETY: the stack is ours; frames of its former user may have left poison.
+            unsafe { __asan_unpoison_memory_region(limit.cast(), size) };
+            // What a coroutine owns that was forgotten or given up is not a leak.
+            let whole = slab.top(slot).addr() - limit.addr();
+            // SAFETY: readable memory, taken out of the list in `gone`.
+            unsafe { __lsan_register_root_region(limit.cast(), whole) };
+        }
         tool
     }
 
-    pub(crate) unsafe fn gone(_tool: Tool, limit: *mut u8, top: *mut u8) {
+    pub(crate) unsafe fn gone(tool: Tool, limit: *mut u8, top: *mut u8) {
+        // Neither a home, which was not born, nor a coroutine on one.
+        if tool.size == 0 || limit.is_null() {
+            return;
+        }
+        let whole = top.addr() - limit.addr();
         // SAFETY: nobody runs on this stack any more.
-        unsafe { __asan_unpoison_memory_region(limit.cast(), top.addr() - limit.addr()) };
+        unsafe { __asan_unpoison_memory_region(limit.cast(), whole) };
+        // SAFETY: entered by `born`.
+        unsafe { __lsan_unregister_root_region(limit.cast(), whole) };
     }
 }
 

@@ -36,6 +36,7 @@ pub mod ring;
 pub mod shared;
 mod step;
 mod suspend;
+mod sync;
 pub mod trace;
 mod unstarted;
 

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 
 use leno_coroutine::{Builder, State, ring};
-use support::{Log, OnDrop, message};
+use support::{Log, OnDrop, message, plays, rerun};
 
 /// Yields once; if that is where exit arrives, writes `text` and carries on as if nothing was.
 fn yield_handling_exit(log: &Log, text: &str) {
@@ -82,10 +82,22 @@ fn s44_drain_counts_what_it_ended() {
     assert_eq!(ring::drain().unwrap().ended, 0, "the ring is as good as new");
 }
 
+/// The scope is lent to destructors until the drain is over, also when code that ran meanwhile
+/// has written over whatever was on the stack before.
 #[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
 fn s44_members_spawned_while_the_ring_is_drained_end_too() {
+    const TEST: &str = "s44_members_spawned_while_the_ring_is_drained_end_too";
+    if !plays(TEST) {
+        rerun(TEST).passed();
+        return;
+    }
+    #[inline(never)]
+    fn write_over_the_stack() {
+        std::hint::black_box([0xaa_u8; 32 * 1024]);
+    }
     let log = Log::new();
-    ring::scope(|s| {
+    let large_result = ring::scope(|s| {
         let log = &log;
         s.spawn(move || {
             let _guard = OnDrop(move || {
@@ -96,8 +108,12 @@ fn s44_members_spawned_while_the_ring_is_drained_end_too() {
             ring::yield_now();
         });
         ring::yield_now();
+        let first = OnDrop(write_over_the_stack);
+        s.spawn(move || drop(first));
+        [7_u8; 8 * 1024]
     });
     assert_eq!(log.text(), "early late");
+    assert!(large_result.iter().all(|byte| *byte == 7));
 }
 
 #[test]

@@ -116,7 +116,9 @@ fn unfinished_iteration_that_is_dropped_unwinds_its_coroutine() {
     let guard = log.on_drop("unwound");
     let endless = Coroutine::new(move |co: &Suspender<(), u32>, ()| {
         let _guard = guard;
-        (0..).for_each(|n| co.suspend(n));
+        for n in 0.. {
+            co.suspend(n);
+        }
     });
     for n in endless {
         if n == 3 {

@@ -101,7 +101,9 @@ fn s5_new_member_runs_next_without_registration() {
     let log = Log::new();
     ring::scope(|s| {
         let log = &log;
-        ["a", "b", "c"].map(|name| s.spawn(move || log.push(name)));
+        for name in ["a", "b", "c"] {
+            s.spawn(move || log.push(name));
+        }
         log.push("main ");
         ring::yield_now();
     });

@@ -5,7 +5,9 @@ mod support;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use leno_coroutine::{Builder, Coroutine, Suspender, ring, trace};
+#[cfg(not(leno_baton))]
+use leno_coroutine::ring;
+use leno_coroutine::{Builder, Coroutine, Suspender, trace};
 use support::{plays, rerun, rerun_with};
 
 fn named(name: &'static str) -> Coroutine<u8, u8, u8> {

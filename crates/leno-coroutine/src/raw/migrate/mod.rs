@@ -28,12 +28,9 @@
 mod lock;
 mod member;
 mod migrant;
+mod word;
 
 use core::ptr::NonNull;
-use core::sync::atomic::{
-    AtomicU64,
-    Ordering::{Acquire, Relaxed, Release},
-};
 use std::sync::Arc;
 
 use leno_context::control::{Control, pins};
@@ -42,22 +39,15 @@ use leno_context::{Name, Status, thread};
 pub use lock::{Guard, Lock, OwnedGuard, pinned};
 pub use member::Migrant as MemberMigrant;
 pub use migrant::Migrant;
+use word::{ClaimWord, Refused, Taken, Theft};
 
 use crate::migrate::StealError;
 use crate::ring::{Member, MemberKind};
 
-const OFFERED: u64 = 0;
-const RUNNING: u64 = 1;
-const FINISHED: u64 = 2;
-const PHASE: u64 = 3;
-const LOCKED: u64 = 4;
-const PINNED: u64 = 8;
-const OWNER_SHIFT: u32 = 32;
-
 /// Who may run a migrant; see the module.
 #[derive(Debug)]
 pub(crate) struct Claim {
-    word: AtomicU64,
+    word: ClaimWord,
     control: NonNull<Control>,
     id: u64,
     name: Name,
@@ -69,15 +59,8 @@ unsafe impl Send for Claim {}
 // SAFETY: as above.
 unsafe impl Sync for Claim {}
 
-/// Why a migrant could not be taken.
-enum Refused {
-    Finished,
-    OtherThread,
-    Running,
-}
-
-fn me() -> u64 {
-    u64::from(thread::current().number())
+fn me() -> u32 {
+    thread::current().number()
 }
 
 impl Claim {
@@ -88,8 +71,12 @@ impl Claim {
         leno_context::control::set_wandering(block);
         // It is nobody's in particular: not counted with this thread's coroutines.
         thread::current().count_live(-1);
-        let word = AtomicU64::new(me() << OWNER_SHIFT | RUNNING);
-        Claim { word, control, id: block.id(), name: block.name().clone() }
+        Claim {
+            word: ClaimWord::running(me()),
+            control,
+            id: block.id(),
+            name: block.name().clone(),
+        }
     }
 
     /// The claim of a member that is ours.
@@ -124,36 +111,20 @@ impl Claim {
 
     /// The member this is the claim of.
     pub(crate) fn member(&self) -> Member {
-        let thread = (self.word.load(Relaxed) >> OWNER_SHIFT) as u32;
-        Member { status: self.status(), thread, kind: MemberKind::Migrant }
+        Member { status: self.status(), thread: self.word.owner(), kind: MemberKind::Migrant }
     }
 
-    /// Takes it, if it is offered and this thread's; the word to put back if it is only looked at.
-    fn take(&self) -> Result<u64, Refused> {
-        let owner = me() << OWNER_SHIFT;
-        let word = self.word.load(Relaxed);
-        if word & PHASE == FINISHED {
-            return Err(Refused::Finished);
-        }
-        if word >> OWNER_SHIFT << OWNER_SHIFT != owner {
-            return Err(Refused::OtherThread);
-        }
-        if word & PHASE != OFFERED {
-            return Err(Refused::Running);
-        }
-        match self.word.compare_exchange(word, owner | RUNNING, Acquire, Relaxed) {
-            Ok(_) => Ok(word),
-            // Only a thief changes the word of an offered coroutine that is ours.
-            Err(_) => Err(Refused::OtherThread),
-        }
+    /// Takes it, if it is offered and this thread's.
+    fn take(&self) -> Result<Taken, Refused> {
+        self.word.take(me())
     }
 
     /// Takes it for the ring that found it at `place` of its queue, unless that entry is stale.
     pub(crate) fn take_from_queue(&self, place: u64) -> Option<NonNull<Control>> {
-        let word = self.take().ok()?;
+        let taken = self.take().ok()?;
         // SAFETY: ours now.
         if unsafe { self.control.as_ref() }.place.get() != place {
-            self.word.store(word, Release);
+            self.word.put_back(taken);
             return None;
         }
         Some(self.control)
@@ -161,48 +132,37 @@ impl Claim {
 
     /// Notes that an entry has moved from one place of this thread's queue to another.
     pub(crate) fn moved_in_queue(&self, from: u64, to: u64) {
-        let Ok(word) = self.take() else { return };
+        let Ok(taken) = self.take() else { return };
         // SAFETY: ours now.
         let place = &unsafe { self.control.as_ref() }.place;
         if place.get() == from {
             place.set(to);
         }
-        self.word.store(word, Release);
+        self.word.put_back(taken);
     }
 
     /// Offers it, which is ours and has been left, to whoever wants it.
     pub(crate) fn offer(&self, block: &Control) {
         let counted = block.pins.get();
-        let locked = if counted & pins::LOCKS != 0 { LOCKED } else { 0 };
-        let pinned = if counted >= pins::SECTION { PINNED } else { 0 };
-        self.word.store(me() << OWNER_SHIFT | OFFERED | locked | pinned, Release);
+        let (locked, pinned) = (counted & pins::LOCKS != 0, counted >= pins::SECTION);
+        self.word.offer(me(), locked, pinned);
     }
 
     /// Says that it has ended.
     pub(crate) fn finish(&self) {
-        self.word.store(FINISHED, Release);
+        self.word.finish();
     }
 
     /// Takes it from another thread: `true` if it is ours now, Running.
     fn steal(&self) -> Result<bool, StealError> {
-        let word = self.word.load(Relaxed);
-        let name = || self.shown();
-        if word & PHASE == FINISHED {
-            return Err(StealError::Finished { name: name() });
+        let name = self.shown();
+        match self.word.steal(me()) {
+            Theft::Taken => Ok(true),
+            Theft::Busy => Ok(false),
+            Theft::Finished => Err(StealError::Finished { name }),
+            Theft::OwnThread => Err(StealError::OwnThread { name }),
+            Theft::Locked => Err(StealError::Locked { name }),
+            Theft::Pinned => Err(StealError::Pinned { name }),
         }
-        if word >> OWNER_SHIFT == me() {
-            return Err(StealError::OwnThread { name: name() });
-        }
-        if word & PHASE == RUNNING {
-            return Ok(false);
-        }
-        if word & LOCKED != 0 {
-            return Err(StealError::Locked { name: name() });
-        }
-        if word & PINNED != 0 {
-            return Err(StealError::Pinned { name: name() });
-        }
-        let mine = me() << OWNER_SHIFT | RUNNING;
-        Ok(self.word.compare_exchange(word, mine, Acquire, Relaxed).is_ok())
     }
 }
