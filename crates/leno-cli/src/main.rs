@@ -1,4 +1,40 @@
-//! The `leno` command.
+//! The `leno` command: a tour of what leno does, run live and checked, and the benches.
 #![forbid(unsafe_code)]
 
-fn main() {}
+mod bench;
+mod tour;
+
+use std::process::ExitCode;
+
+const HELP: &str = "\
+leno: coroutines for Rust
+
+usage: leno [tour] [--list] [--only NAME]   a guided, checked run through what leno does
+       leno bench [OPTIONS]                 leno beside its peers (leno bench --help)
+       leno help                            this text
+
+examples:
+  leno                          the whole tour
+  leno tour --only million      one stop of it
+  leno bench --quick            all benches, roughly, in a few minutes
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.split_first() {
+        None => tour::run(&[]),
+        Some((first, rest)) => match first.as_str() {
+            "tour" => tour::run(rest),
+            "bench" => bench::run(rest),
+            "help" | "--help" | "-h" => {
+                print!("{HELP}");
+                ExitCode::SUCCESS
+            }
+            option if option.starts_with("--") => tour::run(&arguments),
+            other => {
+                eprintln!("leno: there is no command '{other}'\n\n{HELP}");
+                ExitCode::from(2)
+            }
+        },
+    }
+}
