@@ -131,9 +131,12 @@ fn asymmetric_main(co: &dyn Asymmetric, log: &Log) {
     }
 }
 
+/// The coroutines of the program, by name.
+type All = RefCell<BTreeMap<&'static str, Rc<Coroutine<u32, u32, u32>>>>;
+
 /// Runs it with leno's own asymmetric coroutines.
 struct Native {
-    all: Rc<RefCell<BTreeMap<&'static str, Rc<Coroutine<u32, u32, u32>>>>>,
+    all: Rc<All>,
 }
 
 impl Asymmetric for Native {

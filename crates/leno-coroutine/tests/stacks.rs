@@ -86,7 +86,7 @@ fn aligned_values_are_aligned_on_every_stack() {
     #[repr(align(64))]
     struct Aligned(u8);
     fn is_aligned(value: &Aligned) -> bool {
-        std::ptr::from_ref(black_box(value)).addr() % 64 == 0
+        std::ptr::from_ref(black_box(value)).addr().is_multiple_of(64)
     }
     for n in 0..40 {
         let captured = Aligned(n);

@@ -145,7 +145,8 @@ fn coroutines_used_by_the_destructor_of_a_thread_local() {
         rerun(TEST).passed().said("sum 6").said("ring 3");
         return;
     }
-    thread_local!(static LAST: Cell<Option<OnDrop<fn()>>> = const { Cell::new(None) });
+    type Last = Option<OnDrop<fn()>>;
+    thread_local!(static LAST: Cell<Last> = const { Cell::new(None) });
     worker(|| {
         // Registered before leno's own, so it is destroyed after it.
         LAST.set(Some(OnDrop(|| {

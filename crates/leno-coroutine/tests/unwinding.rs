@@ -208,8 +208,11 @@ fn suspend_in_a_destructor_during_its_own_unwinding_aborts() {
     eprintln!("not reached");
 }
 
+/// What `try_suspend` said.
+type Said = Rc<Cell<Option<Result<(), Exiting<u8>>>>>;
+
 /// A coroutine whose destructor notes what `try_suspend` says while the stack unwinds.
-fn trying(said: &Rc<Cell<Option<Result<(), Exiting<u8>>>>>) -> Coroutine<bool, u8> {
+fn trying(said: &Said) -> Coroutine<bool, u8> {
     let said = said.clone();
     Coroutine::new(move |co: &Suspender<bool, u8>, _| {
         let _guard = OnDrop(|| said.set(Some(co.try_suspend(7).map(drop))));
@@ -219,7 +222,7 @@ fn trying(said: &Rc<Cell<Option<Result<(), Exiting<u8>>>>>) -> Coroutine<bool, u
 
 #[test]
 fn try_suspend_during_its_own_unwinding_gives_the_value_back() {
-    let said = Rc::default();
+    let said = Said::default();
     let dropped = trying(&said);
     dropped.resume(false);
     drop(dropped);

@@ -71,6 +71,11 @@ unsafe fn set_up_for(
     stack: Option<Stack>,
     main: Main,
 ) {
+    let (low, high) = match &stack {
+        Some(stack) => (stack.limit().addr(), stack.top().addr()),
+        None => (0, 0),
+    };
+    let span = if low == 0 { 0 } else { control.addr() - low };
     let id = thread.fresh_id();
     let watched = if spec.watched { bits::WATCHED } else { 0 };
     macro_rules! set {
@@ -90,8 +95,9 @@ unsafe fn set_up_for(
         kind: Cell::new(spec.kind),
         pins: Cell::new(0),
         main: Cell::new(main),
-        low: Cell::new(stack.as_ref().map_or(0, |stack| stack.limit().addr())),
-        high: Cell::new(stack.as_ref().map_or(0, |stack| stack.top().addr())),
+        low: Cell::new(low),
+        high: Cell::new(high),
+        span: Cell::new(span as u32),
         body: Cell::new(core::ptr::null_mut()),
         drop_body: Cell::new(no_body),
         stack: UnsafeCell::new(stack),

@@ -68,14 +68,14 @@ pub mod bits {
     }
 }
 
-/// What `Control::pins` counts: locks held in the low half, pinned sections in the high half.
+/// What `Control::pins` counts: locks held in the low byte, pinned sections in the high byte.
 pub mod pins {
     /// One lock held.
-    pub const LOCK: u32 = 1;
+    pub const LOCK: u16 = 1;
     /// One pinned section entered.
-    pub const SECTION: u32 = 1 << 16;
+    pub const SECTION: u16 = 1 << 8;
     /// Any lock held.
-    pub const LOCKS: u32 = SECTION - 1;
+    pub const LOCKS: u16 = SECTION - 1;
 }
 
 /// Who runs a coroutine.
@@ -96,40 +96,47 @@ pub enum Kind {
 pub type Main = unsafe extern "C-unwind" fn(Word, usize, *mut Control) -> !;
 
 /// What is known about a coroutine; see the module.
+///
+/// Four cache lines: a hop between members touches the first of each, a resume the first two.
 #[repr(C, align(64))]
 pub struct Control {
     pub(crate) context: UnsafeCell<Context>,
-    /// The context below this one, for unwinders; with the next field the frame record of the base
-    /// frame. Points to `back`, or into a ring's initial member.
-    pub(crate) parent: Cell<*mut Context>,
-    base_return: Cell<usize>,
     pub(crate) tag: AtomicU64,
     /// Set while this coroutine was resumed by code that was itself unwinding.
     pub(crate) resumed_unwinding: Cell<bool>,
     kind: Cell<Kind>,
     /// Reasons not to be moved to another thread: see [`pins`].
-    pub pins: Cell<u32>,
+    pub pins: Cell<u16>,
+    /// How far its own stack reaches below this block; 0 without a stack of its own.
+    span: Cell<u32>,
+    /// The ring this coroutine is a member of, if any.
+    pub ring: Cell<*mut ()>,
+    /// Its place in that ring's queue.
+    pub place: Cell<u64>,
+
     /// Where whoever resumed this coroutine waits for it.
     pub(crate) back: UnsafeCell<Context>,
+    /// The context below this one, for unwinders; with the next field the frame record of the base
+    /// frame. Points to `back`, or into a ring's initial member.
+    pub(crate) parent: Cell<*mut Context>,
+    base_return: Cell<usize>,
     /// The body's entry.
     pub(crate) main: Cell<Main>,
-    /// The range of addresses this coroutine runs on: empty if unknown.
+    body: Cell<*mut u8>,
+
+    drop_body: Cell<unsafe fn(*mut u8)>,
+    /// The range of addresses it runs on, for a block without a stack of its own.
     low: Cell<usize>,
     high: Cell<usize>,
-    body: Cell<*mut u8>,
-    drop_body: Cell<unsafe fn(*mut u8)>,
     stack: UnsafeCell<Option<Stack>>,
+    /// Its coroutine-locals.
+    pub locals: Cell<*mut ()>,
+
     name: UnsafeCell<Name>,
     site: Cell<&'static Location<'static>>,
     pub(crate) payload: Cell<Option<Box<dyn Any + Send>>>,
     /// The ring this coroutine has entered (as its initial member), if any.
     pub entered: Cell<*mut ()>,
-    /// The ring this coroutine is a member of, if any.
-    pub ring: Cell<*mut ()>,
-    /// Its place in that ring's queue.
-    pub place: Cell<u64>,
-    /// Its coroutine-locals.
-    pub locals: Cell<*mut ()>,
     /// What only some kinds have: for a home the block of the coroutine whose frames are on it,
     /// for a migrant its claim.
     pub extra: Cell<*mut ()>,
@@ -260,10 +267,8 @@ impl Control {
     }
 
     /// Whether `address` is on the stack this coroutine runs on, as far as that is known.
-    #[inline(always)]
     pub fn holds(&self, address: usize) -> bool {
-        let low = self.low.get();
-        address.wrapping_sub(low) < self.high.get().wrapping_sub(low)
+        (self.low.get()..self.high.get()).contains(&address)
     }
 
     /// Whether the calling code runs on this coroutine's stack, as far as that is known.
@@ -272,7 +277,11 @@ impl Control {
         #[cfg(leno_baton)]
         return core::ptr::eq(self, switch::own_control());
         #[cfg(not(leno_baton))]
-        self.holds(switch::stack_pointer())
+        {
+            let sp = switch::stack_pointer();
+            let below = (&raw const *self).addr().wrapping_sub(sp);
+            below < self.span.get() as usize || self.holds(sp)
+        }
     }
 
     /// Says where the body is. It is taken by [`Self::take_body`] or dropped by

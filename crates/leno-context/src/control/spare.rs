@@ -65,6 +65,7 @@ impl Control {
             kind: Cell::new(Kind::Asymmetric),
             pins: Cell::new(0),
             main: Cell::new(never),
+            span: Cell::new(0),
             low: Cell::new(0),
             high: Cell::new(0),
             body: Cell::new(core::ptr::null_mut()),

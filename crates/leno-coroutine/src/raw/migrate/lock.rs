@@ -24,16 +24,17 @@ pub fn pinned<R>(f: impl FnOnce() -> R) -> R {
 /// A reason not to be stolen, counted in the running coroutine's block while it lasts.
 struct Pin {
     control: *const Control,
-    amount: u32,
+    amount: u16,
 }
 
 impl Pin {
-    fn new(amount: u32) -> Pin {
+    fn new(amount: u16) -> Pin {
         let control = control::current().cast_const();
         if !control.is_null() {
             // SAFETY: the running coroutine's block.
             let count = &unsafe { &*control }.pins;
-            count.set(count.get() + amount);
+            let more = count.get().checked_add(amount);
+            count.set(more.expect("at most 255 locks and sections at once"));
         }
         Pin { control, amount }
     }

@@ -1,0 +1,137 @@
+//! Runs every example and compares what it prints with `examples/expected/NAME.txt`, byte for
+//! byte.
+//!
+//! `cargo test` builds the examples beside the tests, and those programs are run. Where this test
+//! was built alone they may be missing or older than their sources; then cargo builds them first.
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Once;
+
+/// Every example has a test of its own below.
+const EXAMPLES: [&str; 7] = [
+    "01_two_values",
+    "02_counter",
+    "03_tree_walk",
+    "04_pull_parser",
+    "05_moulding_machine",
+    "06_ring",
+    "07_borrowing",
+];
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("examples")
+}
+
+/// The folder of this build's examples, such as `target/debug/examples`.
+fn programs() -> PathBuf {
+    let own = std::env::current_exe().expect("a test knows its own path");
+    let profile = own.parent().and_then(Path::parent).expect("a test is in a profile's deps");
+    profile.join("examples")
+}
+
+/// Whether the program is there and not older than its source.
+fn is_fresh(example: &str) -> bool {
+    let changed = |path: PathBuf| fs::metadata(path).and_then(|data| data.modified()).ok();
+    changed(programs().join(example)) >= changed(folder().join(format!("{example}.rs")))
+}
+
+/// Builds what is not fresh, into the folder this test is in.
+fn build() {
+    static BUILT: Once = Once::new();
+    BUILT.call_once(|| {
+        if EXAMPLES.iter().all(|example| is_fresh(example)) {
+            return;
+        }
+        let programs = programs();
+        let mut profile = programs.parent().expect("a profile's folder").to_owned();
+        let name = profile.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let name = if name == "debug" { "dev" } else { name }.to_owned();
+        profile.pop();
+        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        cargo.args(["build", "--quiet", "--package", "leno", "--examples", "--profile", &name]);
+        cargo.arg("--target-dir").arg(profile).current_dir(env!("CARGO_MANIFEST_DIR"));
+        assert!(cargo.status().expect("cargo starts").success(), "the examples do not build");
+    });
+}
+
+/// Runs an example and compares its output.
+#[track_caller]
+fn prints_what_is_expected(example: &str) {
+    build();
+    assert!(EXAMPLES.contains(&example));
+    let expected = folder().join("expected").join(format!("{example}.txt"));
+    let expected = fs::read_to_string(&expected).unwrap_or_else(|e| panic!("{expected:?}: {e}"));
+    let program = programs().join(example);
+    let output = Command::new(&program).output().unwrap_or_else(|e| panic!("{program:?}: {e}"));
+    assert!(output.status.success(), "{example}: {output:?}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), expected, "{example}");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{example}");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn s76_two_values() {
+    prints_what_is_expected("01_two_values");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn s77_counter() {
+    prints_what_is_expected("02_counter");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn f6_tree_walk() {
+    prints_what_is_expected("03_tree_walk");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn s23_pull_parser() {
+    prints_what_is_expected("04_pull_parser");
+}
+
+/// The cycle of every event follows from the plant's figures: from 20 degrees by one a cycle to
+/// 70 and 80, down to 74 and up to 80 again every 6; 20 cycles for 100 units, 10 of waiting, and
+/// 10 each to close and open.
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn s74_moulding_machine() {
+    prints_what_is_expected("05_moulding_machine");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn s13_ring() {
+    prints_what_is_expected("06_ring");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn borrowing() {
+    prints_what_is_expected("07_borrowing");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "reads the tree")]
+fn every_example_is_listed_short_and_has_its_output() {
+    let listed = |folder: PathBuf, ending: &str| -> BTreeSet<String> {
+        let entries = fs::read_dir(folder).expect("a folder of the project can be read");
+        let names = entries.map(|entry| entry.expect("an entry").file_name().into_string());
+        let names = names.map(|name| name.expect("plain names"));
+        names.filter_map(|name| name.strip_suffix(ending).map(str::to_owned)).collect()
+    };
+    let examples: BTreeSet<String> = EXAMPLES.map(str::to_owned).into();
+    assert_eq!(listed(folder(), ".rs"), examples);
+    assert_eq!(listed(folder().join("expected"), ".txt"), examples);
+    for example in EXAMPLES {
+        let path = folder().join(format!("{example}.rs"));
+        let source = fs::read_to_string(path).expect("an example can be read");
+        assert!(source.starts_with("//! ") && source.lines().count() < 80, "{example}");
+    }
+}
