@@ -1,6 +1,8 @@
 //! Ending the members of a ring.
 
 use core::ptr::NonNull;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use leno_context::control::{Control, Kind};
 use leno_context::unwind::{self, EXIT_TRIES, code};
@@ -14,17 +16,21 @@ use crate::trace;
 
 impl Ring {
     /// Ends all members but the initial one, which calls this, in the order they would have run.
-    pub(super) fn drain(&self) -> Drained {
-        let mut drained = Drained::default();
+    /// Also returns the first panic of a destructor of what a member had captured that never ran.
+    pub(super) fn drain(&self) -> (Drained, Option<Box<dyn Any + Send>>) {
+        let (mut drained, mut failed) = (Drained::default(), None);
         let before = self.draining.replace(true);
         while let Some(member) = self.next() {
             match self.end(member) {
-                Ended::Gone(_) => drained.ended += 1,
+                Ended::Gone(payload) => {
+                    drained.ended += 1;
+                    failed = failed.or(payload);
+                }
                 Ended::Refused | Ended::CannotUnwind => drained.leaked += 1,
             }
         }
         self.draining.set(before);
-        drained
+        (drained, failed)
     }
 
     fn end(&self, member: NonNull<Control>) -> Ended {
@@ -33,12 +39,15 @@ impl Ring {
         if block.state() == State::New {
             trace::event("drop", block);
             let claim = (block.kind() == Kind::Migrant).then(|| Claim::leave(block));
-            // SAFETY: new, out of the queue, not used afterwards.
-            let ended = unsafe { exit::drop_unstarted(member) };
+            let drop_it = || {
+                // SAFETY: new, out of the queue, not used afterwards.
+                unsafe { exit::drop_unstarted(member) }
+            };
+            let ended = catch_unwind(AssertUnwindSafe(drop_it));
             if let Some(claim) = claim {
                 claim.finish();
             }
-            return ended;
+            return ended.unwrap_or_else(|payload| Ended::Gone(Some(payload)));
         }
         if cfg!(panic = "abort") {
             if self.borrows {

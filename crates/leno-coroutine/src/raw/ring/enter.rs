@@ -87,19 +87,18 @@ fn entered(host: *mut Control) -> &'static Cell<*mut ()> {
     unsafe { &(*host).entered }
 }
 
-/// The ring of the calling code.
+/// The ring of the calling code, if it is the one this thread used last.
 #[inline(always)]
+pub(super) fn used_here() -> Option<&'static Ring> {
+    let used = thread::current().slot(Slot::RingUsed).get().cast::<Ring>();
+    // SAFETY: cleared when the ring is freed.
+    let ring = unsafe { used.as_ref() }?;
+    ring.current().is_here().then_some(ring)
+}
+
+/// The ring of the calling code.
 pub(super) fn here() -> Result<&'static Ring, RingError> {
-    let thread = thread::current();
-    let used = thread.slot(Slot::RingUsed).get().cast::<Ring>();
-    if !used.is_null() {
-        // SAFETY: cleared when the ring is freed.
-        let ring = unsafe { &*used };
-        if ring.current().is_here() {
-            return Ok(ring);
-        }
-    }
-    find(thread)
+    used_here().map_or_else(|| find(thread::current()), Ok)
 }
 
 #[cold]

@@ -15,9 +15,6 @@ use crate::raw::migrate::Claim;
 use crate::ring::Failure;
 use crate::trace;
 
-/// Prefetch this many places ahead, in queues too long for the caches.
-const AHEAD: u64 = 8;
-
 impl Ring {
     /// Gives control to `to`, which is out of the queue; returns when control comes back.
     #[inline(always)]
@@ -97,16 +94,8 @@ impl Ring {
         }
     }
 
-    /// The next member to run, out of the queue, with a glance further ahead.
-    #[inline(always)]
+    /// The next member to run, out of the queue.
     pub(super) fn next(&self) -> Option<NonNull<Control>> {
-        let queue = self.queue();
-        if let Some(later) = queue.peek(AHEAD) {
-            let line = later.address();
-            switch::prefetch(line);
-            switch::prefetch(line.wrapping_sub(64));
-            switch::prefetch(line.wrapping_sub(128));
-        }
         loop {
             let (entry, place) = self.queue().pop_front()?;
             if let Some(member) = self.ready(entry, place) {

@@ -88,6 +88,16 @@ impl Ring {
         if self.draining.get() {
             return self.yield_draining();
         }
+        match self.queue().rotate(self.current.get()) {
+            Some(next) => self.hop(next, code::GO),
+            None => self.yield_past_holes(),
+        }
+    }
+
+    /// The same where the next place holds no plain member.
+    #[cold]
+    #[inline(never)]
+    fn yield_past_holes(&self) {
         let Some(next) = self.next() else { return };
         self.queue().push_back(self.current.get());
         self.hop(next, code::GO);
@@ -256,6 +266,17 @@ unsafe extern "C-unwind" fn main<F: FnOnce()>(_: Word, _go: usize, control: *mut
 
 #[inline(always)]
 pub(crate) fn yield_now() -> Result<(), RingError> {
+    if let Some(ring) = enter::used_here() {
+        ring.yield_now();
+        return Ok(());
+    }
+    yield_slowly()
+}
+
+/// The same, from a context that was not the last one to use its ring.
+#[cold]
+#[inline(never)]
+fn yield_slowly() -> Result<(), RingError> {
     match here() {
         Ok(ring) => {
             ring.yield_now();
@@ -292,7 +313,10 @@ pub(crate) fn drain() -> Result<Drained, RingError> {
     if ring.current.get() != ring.initial {
         return Err(RingError::NotInitial { member: ring.current().shown().to_string() });
     }
-    Ok(ring.drain())
+    match ring.drain() {
+        (drained, None) => Ok(drained),
+        (_, Some(payload)) => resume_unwind(payload),
+    }
 }
 
 /// The name of a live member of this thread that cannot leave it.
@@ -303,35 +327,4 @@ pub(crate) fn name_of(member: &Member) -> Name {
     }
     // SAFETY: live, and of this thread.
     member.status.control().map_or(Name::NONE, |control| unsafe { control.as_ref() }.name().clone())
-}
-
-/// Runs `f` in a ring of its own and drains that before it returns.
-pub(crate) fn scope<R>(f: impl FnOnce(NonNull<Ring>) -> R) -> R {
-    let ring = Ring::enter(true);
-    let result = catch_unwind(AssertUnwindSafe(|| f(ring)));
-    // SAFETY: freed below.
-    unsafe { ring.as_ref() }.drain();
-    // SAFETY: entered above in this context; drained, so nobody is in it.
-    unsafe { Ring::leave(ring) };
-    match result {
-        Ok(result) => result,
-        Err(payload) => resume_unwind(payload),
-    }
-}
-
-/// Makes a member of a scope's ring.
-///
-/// # Safety
-/// `ring` is a ring that [`scope`] has not left yet, and the body borrows only what outlives
-/// that.
-pub(crate) unsafe fn spawn_scoped<F: FnOnce()>(
-    ring: NonNull<Ring>,
-    builder: Builder,
-    site: &'static Location<'static>,
-    body: F,
-) -> Result<Member, SpawnError> {
-    // SAFETY: not left yet.
-    let ring = unsafe { ring.as_ref() };
-    // SAFETY: drained before it is left.
-    unsafe { spawn_in(ring, builder, site, body) }
 }

@@ -8,18 +8,25 @@
 //! bit): a migrant may have been taken by another thread meanwhile, and then the block is not
 //! ours to look at.
 //!
-//! Invariant: for every place in `head..tail` the buffer holds an entry or a hole; a plain member's
-//! `place` is where its entry is.
+//! Invariants: the buffer's length is a power of two; for every place in `head..tail` it holds an
+//! entry or a hole, elsewhere nothing; a plain member's `place` is where its entry is.
 
 use core::ptr::NonNull;
 use std::sync::Arc;
 
 use leno_context::control::{Control, Kind};
+use leno_context::switch;
 
 use crate::raw::migrate::Claim;
 
 const START: u64 = 1 << 40;
 const CLAIM: usize = 1;
+/// Queues longer than this are prefetched.
+const FITS_CACHE: u64 = 512;
+/// How many places ahead.
+const AHEAD: u64 = 8;
+/// How many lines of a member's frames, below its block.
+const FRAME_LINES: usize = 4;
 
 /// Who waits at a place.
 #[derive(Debug, PartialEq, Eq)]
@@ -77,12 +84,6 @@ impl Entry {
     pub(super) fn as_member(&self) -> Option<NonNull<Control>> {
         (self.0.addr().get() & CLAIM == 0).then(|| self.0.cast())
     }
-
-    /// Where a prefetch makes sense.
-    #[inline(always)]
-    pub(super) fn address(&self) -> *const u8 {
-        self.0.as_ptr()
-    }
 }
 
 impl Drop for Entry {
@@ -114,10 +115,24 @@ impl Queue {
         Queue { buffer: Vec::new(), head: START, tail: START, holes: 0 }
     }
 
+    /// The slot of a place. The buffer must not be empty, which it is only before the first push.
     #[inline(always)]
     fn at(&mut self, place: u64) -> &mut Option<Entry> {
-        let mask = self.buffer.len() - 1;
-        &mut self.buffer[place as usize & mask]
+        let mask = self.buffer.len().wrapping_sub(1);
+        debug_assert!(!self.buffer.is_empty());
+        // SAFETY: the length is a power of two, so masking keeps the index below it; whoever has
+        // a place has pushed before.
+        unsafe { self.buffer.get_unchecked_mut(place as usize & mask) }
+    }
+
+    /// Puts an entry where there is none.
+    #[inline(always)]
+    fn put(&mut self, place: u64, member: NonNull<Control>) {
+        let old = self.at(place).replace(Entry::of(member));
+        debug_assert!(old.is_none());
+        // There is nothing to drop, which the compiler cannot know.
+        core::mem::forget(old);
+        set_place(member, place);
     }
 
     /// How many entries wait.
@@ -131,10 +146,44 @@ impl Queue {
         if (self.tail - self.head) as usize == self.buffer.len() {
             self.make_room();
         }
-        let place = self.tail;
         self.tail += 1;
-        *self.at(place) = Some(Entry::of(member));
-        set_place(member, place);
+        self.put(self.tail - 1, member);
+    }
+
+    /// Takes the next one and makes `current` the last one, in the common case: both are plain
+    /// members, and there is no hole. Else nothing happens.
+    #[inline(always)]
+    pub(super) fn rotate(&mut self, current: NonNull<Control>) -> Option<NonNull<Control>> {
+        let (head, tail) = (self.head, self.tail);
+        if head == tail {
+            return None;
+        }
+        let next = self.at(head).as_ref()?.as_member()?;
+        // SAFETY: the running member is live.
+        if unsafe { current.as_ref() }.kind() == Kind::Migrant {
+            return None;
+        }
+        if tail - head > FITS_CACHE {
+            self.prefetch(head + AHEAD);
+        }
+        // A plain entry has nothing to drop.
+        core::mem::forget(self.at(head).take());
+        self.head = head + 1;
+        self.tail = tail + 1;
+        self.put(tail, current);
+        Some(next)
+    }
+
+    /// Starts loading whoever is at a place: in a long queue it is in no cache.
+    #[inline(always)]
+    fn prefetch(&mut self, place: u64) {
+        if let Some(entry) = self.at(place) {
+            let block = entry.0.as_ptr().cast_const();
+            switch::prefetch(block);
+            for line in 1..=FRAME_LINES {
+                switch::prefetch(block.wrapping_sub(line * 64));
+            }
+        }
     }
 
     /// Makes `member` the next one.
@@ -143,9 +192,7 @@ impl Queue {
             self.make_room();
         }
         self.head -= 1;
-        let place = self.head;
-        *self.at(place) = Some(Entry::of(member));
-        set_place(member, place);
+        self.put(self.head, member);
     }
 
     /// Takes the next one, with the place it was at.
@@ -192,15 +239,6 @@ impl Queue {
             self.holes -= 1;
         }
         entry
-    }
-
-    /// The entry `ahead` places from the front, if there are that many places.
-    #[inline(always)]
-    pub(super) fn peek(&mut self, ahead: u64) -> Option<&Entry> {
-        if self.tail - self.head <= ahead {
-            return None;
-        }
-        self.at(self.head + ahead).as_ref()
     }
 
     /// All waiting, next first.

@@ -6,8 +6,9 @@
 use core::marker::PhantomData;
 use core::panic::Location;
 use core::ptr::NonNull;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use super::{Ring, spawn_scoped};
+use super::{Ring, spawn_in};
 use crate::Builder;
 use crate::ring::{Member, SpawnError};
 
@@ -24,13 +25,23 @@ pub struct Scope<'scope, 'env> {
 /// have run: their stacks unwind, their destructors run.
 ///
 /// # Panics
-/// With the panic of `f`. Aborts the process, with a message, when a member cannot be ended: its
+/// With the panic of `f`, or of a destructor of what a member had captured. Aborts the process, with a message, when a member cannot be ended: its
 /// body catches exit eight times, or the build has `panic = "abort"`.
 pub fn scope<'env, F, R>(f: F) -> R
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
 {
-    super::scope(|ring| f(&Scope { ring, scope: PhantomData, env: PhantomData }))
+    // Members borrow the scope itself too, so it must outlive the drain.
+    let scope = Scope { ring: Ring::enter(true), scope: PhantomData, env: PhantomData };
+    let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
+    // SAFETY: freed below.
+    let (_, failed) = unsafe { scope.ring.as_ref() }.drain();
+    // SAFETY: entered above in this context; drained, so nobody is in it.
+    unsafe { Ring::leave(scope.ring) };
+    match (result, failed) {
+        (Ok(result), None) => result,
+        (Err(payload), _) | (Ok(_), Some(payload)) => resume_unwind(payload),
+    }
 }
 
 impl<'scope, 'env> Scope<'scope, 'env> {
@@ -56,8 +67,10 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         builder: Builder,
         body: F,
     ) -> Result<Member, SpawnError> {
-        // SAFETY: `self` exists only while `scope` runs, which drains the ring before it returns.
-        unsafe { spawn_scoped(self.ring, builder, Location::caller(), body) }
+        // SAFETY: `self` exists only while `scope` runs, which has not left the ring yet.
+        let ring = unsafe { self.ring.as_ref() };
+        // SAFETY: and which drains it before `'scope` ends.
+        unsafe { spawn_in(ring, builder, Location::caller(), body) }
     }
 }
 
