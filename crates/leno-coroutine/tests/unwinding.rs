@@ -135,6 +135,7 @@ fn exit_caught_eight_times_in_a_ring_leaks_or_aborts() {
 
 /// The leaked one is neither finished nor in the ring: naming it is an error, not a panic.
 #[test]
+#[cfg_attr(miri, ignore = "leaves a coroutine and its memory behind, as it should")]
 fn yield_to_a_member_that_refused_its_exit_is_an_error() {
     let refusing = ring::spawn(|| {
         loop {
