@@ -62,7 +62,7 @@ pub fn current() -> &'static Thread {
 #[cold]
 #[inline(never)]
 fn first_use() -> &'static Thread {
-    let thread: &'static Thread = Box::leak(Box::new(Thread {
+    let thread: *mut Thread = Box::into_raw(Box::new(Thread {
         number: NUMBERS.fetch_add(1, Relaxed),
         next_id: Cell::new(0),
         last_id: Cell::new(0),
@@ -71,12 +71,13 @@ fn first_use() -> &'static Thread {
         slots: [const { Cell::new(core::ptr::null_mut()) }; 4],
         cache: UnsafeCell::new(Cache::new()),
     }));
-    switch::set_thread_slot((&raw const *thread).cast());
+    switch::set_thread_slot(thread.cast_const().cast());
     // When thread-locals are already being destroyed the guard cannot be set: the block leaks.
     let _ = GUARD.try_with(|_| ());
     #[cfg(not(leno_baton))]
     crate::overflow::prepare_thread();
-    thread
+    // SAFETY: just made; freed at thread exit only.
+    unsafe { &*thread }
 }
 
 /// Whether the environment asks for tracing everywhere.
@@ -116,6 +117,46 @@ impl Drop for Guard {
             if left == 1 { "" } else { "s" },
         );
     }
+}
+
+/// Whether this OS thread is at its end, running destructors of thread-locals. Then nothing may be
+/// unwound: a coroutine may be inside a borrow of a thread-local that is already gone.
+///
+/// Known for sure once leno's own guard has been destroyed. Before that it is told by the stack:
+/// those destructors are called by the C library's `__call_tls_dtors`, a few frames above. Only the
+/// outermost frames are looked at, so that dropping a coroutine in the depths of a program costs
+/// nothing; a destructor that itself goes deeper than that is not recognised.
+pub fn is_ending() -> bool {
+    GUARD.try_with(|_| ()).is_err() || called_by_the_end()
+}
+
+#[cfg(not(all(target_env = "gnu", not(leno_baton))))]
+fn called_by_the_end() -> bool {
+    false
+}
+
+#[cfg(all(target_env = "gnu", not(leno_baton)))]
+fn called_by_the_end() -> bool {
+    /// How near the end of its stack a thread must be to be looked at, in bytes.
+    const OUTERMOST: usize = 16 * 1024;
+    const FRAMES: usize = 64;
+    /// More than the length of that function.
+    const LENGTH: usize = 512;
+    static CALLER: OnceLock<usize> = OnceLock::new();
+    let sp = switch::stack_pointer();
+    let Some((_, high)) = crate::overflow::thread_range() else { return false };
+    if high.wrapping_sub(sp) > OUTERMOST {
+        return false;
+    }
+    let caller = *CALLER.get_or_init(|| {
+        // SAFETY: a C string; asks only.
+        unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__call_tls_dtors".as_ptr()) }.addr()
+    });
+    let mut frames = [core::ptr::null_mut(); FRAMES];
+    // SAFETY: room for that many.
+    let found = unsafe { libc::backtrace(frames.as_mut_ptr(), FRAMES as i32) };
+    let is_caller = |frame: &*mut libc::c_void| frame.addr().wrapping_sub(caller) < LENGTH;
+    caller != 0 && frames[..found as usize].iter().any(is_caller)
 }
 
 impl Thread {

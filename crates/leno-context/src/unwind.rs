@@ -69,10 +69,10 @@ pub unsafe fn resume(control: &Control, word: Word, code: usize) -> (Word, usize
 #[cold]
 #[inline(never)]
 unsafe fn resume_unwinding(control: &Control, word: Word, code: usize) -> (Word, usize) {
-    control.resumed_unwinding.set(true);
+    control.unwinding.set(control.unwinding.get().with_resumer(true));
     // SAFETY: forwarded.
     let arrived = unsafe { switch::transfer(control.back(), control.context(), word, code) };
-    control.resumed_unwinding.set(false);
+    control.unwinding.set(control.unwinding.get().with_resumer(false));
     arrived
 }
 
@@ -99,23 +99,37 @@ pub unsafe fn suspend(control: &Control, word: Word) -> Word {
 }
 
 /// Whether a running coroutine may suspend now: not while its own stack unwinds.
+///
+/// When it was resumed by code that is itself unwinding, `panicking()` holds either way, and an
+/// exit that was raised in it is taken for not over yet.
 #[inline]
 pub fn can_suspend(control: &Control) -> bool {
-    !std::thread::panicking() || control.resumed_unwinding.get()
+    let unwinding = control.unwinding.get();
+    !std::thread::panicking() || unwinding.of_resumer() && !unwinding.exiting()
+}
+
+/// Whether exit has been raised in it.
+pub fn is_exiting(control: &Control) -> bool {
+    control.unwinding.get().exiting()
 }
 
 /// Ends the process if a coroutine that may not suspend tries to.
 #[cold]
 #[inline(never)]
 pub fn may_suspend(control: &Control) {
-    if !can_suspend(control) {
-        give_up(&format!(
-            "coroutine {} (created at {}) tried to suspend while its own stack unwinds: nobody \
-             could finish the unwinding; use `try_suspend` in destructors",
-            control.shown(),
-            control.site(),
-        ));
+    if can_suspend(control) {
+        return;
     }
+    if control.unwinding.get().of_resumer() {
+        // Either its stack unwinds (then this aborts) or it has caught its exit (then it exits).
+        exit(control);
+    }
+    give_up(&format!(
+        "coroutine {} (created at {}) tried to suspend while its own stack unwinds: nobody could \
+         finish the unwinding; use `try_suspend` in destructors",
+        control.shown(),
+        control.site(),
+    ));
 }
 
 /// Continued with another code than GO.
@@ -149,6 +163,7 @@ pub unsafe fn show(word: Word) {
 
 /// Raises exit in the running code, aimed at `control`, whose base will catch it.
 pub fn exit(control: &Control) -> ! {
+    control.unwinding.set(control.unwinding.get().with_exit());
     resume_unwind(Box::new(Exit { target: control.id() }))
 }
 
@@ -191,16 +206,19 @@ pub unsafe fn finish(control: *mut Control, word: Word, code: usize) -> ! {
     unsafe { switch::jump(back, word, code) }
 }
 
-/// Whether a suspended coroutine has stack left to capture a backtrace on.
+/// Whether a suspended coroutine has stack left to capture a backtrace on. It may be suspended on
+/// another stack than its own, by a coroutine further in.
 pub fn can_show(control: &Control) -> bool {
     const ROOM: usize = 8 * 1024;
+    if control.state() != crate::State::Suspended {
+        return false;
+    }
     // SAFETY: a suspended coroutine's context does not change.
     let sp = unsafe { (*control.context()).stack_pointer() };
-    let limit = match control.stack() {
-        Some(stack) if control.holds(sp) => stack.limit().addr(),
-        _ => return true,
-    };
-    control.state() == crate::State::Suspended && sp - limit >= ROOM
+    match crate::stack::locate(sp) {
+        Some((slab, slot, _)) => sp - slab.limit(slot).addr() >= ROOM,
+        None => true,
+    }
 }
 
 /// Ends the process because going on would be unsound, saying why.

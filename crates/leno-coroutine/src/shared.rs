@@ -13,7 +13,9 @@
 //! use leno_coroutine::{Step, Suspender, shared};
 //!
 //! let stacks = shared::Stacks::new(1);
-//! let counter = |step| move |co: &Suspender<(), u32>, ()| (1..).for_each(|n| co.suspend(n * step));
+//! let counter = |step: u32| {
+//!     move |co: &Suspender<(), u32>, ()| (1..9).for_each(|n| co.suspend(n * step))
+//! };
 //! // SAFETY: nothing refers to the counters' locals from outside.
 //! let (ones, tens) = unsafe { (stacks.coroutine(counter(1))?, stacks.coroutine(counter(10))?) };
 //! assert_eq!(ones.resume(()), Step::Suspended(1));

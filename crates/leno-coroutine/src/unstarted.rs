@@ -1,6 +1,7 @@
 //! A coroutine that has not started: a body and what it asks for, no stack.
 
 use core::marker::PhantomData;
+use core::mem::ManuallyDrop;
 use core::panic::Location;
 
 use leno_context::control::Kind;
@@ -50,9 +51,11 @@ impl<F, In, Out, Ret> Unstarted<F, In, Out, Ret> {
             Ok(spec) => spec,
             Err(error) => return Err((error, self)),
         };
-        let (builder, site) = (self.builder, self.site);
-        raw::coroutine::create_static(spec, self.body)
-            .map_err(|(error, body)| (error, Unstarted::new(builder, site, body)))
+        let mut body = ManuallyDrop::new(self.body);
+        raw::coroutine::create_static(spec, &mut body).map_err(|error| {
+            let body = ManuallyDrop::into_inner(body);
+            (error, Unstarted::new(self.builder, self.site, body))
+        })
     }
 
     /// The body, not run.

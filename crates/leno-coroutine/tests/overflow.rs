@@ -154,7 +154,7 @@ fn overflow_of_a_plain_thread_is_reported_by_std() {
 /// Recurses with a question before each step.
 #[allow(unconditional_recursion, reason = "the question ends it")]
 fn recurse_with_care(n: u64, log: &Log) -> u64 {
-    check_stack(8 * 1024);
+    check_stack(32 * 1024);
     let _guard = (n < 3).then(|| log.on_drop(["a", "b", "c"][n as usize]));
     recurse_with_care(n + 1, log) + black_box([n; 16])[3]
 }
@@ -168,7 +168,7 @@ fn s31_check_stack_panics_cleanly_inside_a_coroutine() {
     let panic = catch_unwind(AssertUnwindSafe(|| careful.resume(()))).expect_err("it fails");
     let text = message(&*panic);
     assert!(
-        text.starts_with("check_stack: 8192 bytes of stack asked for, coroutine 'careful' has ")
+        text.starts_with("check_stack: 32768 bytes of stack asked for, coroutine 'careful' has ")
     );
     assert_eq!(log.text(), "cba", "destructors ran");
     assert!(careful.is_finished());
@@ -178,7 +178,7 @@ fn s31_check_stack_panics_cleanly_inside_a_coroutine() {
 fn check_stack_works_on_a_plain_thread_too() {
     let panic = catch_unwind(|| recurse_with_care(3, &Log::new())).expect_err("it fails");
     let text = message(&*panic);
-    assert!(text.starts_with("check_stack: 8192 bytes of stack asked for, this thread has "));
+    assert!(text.starts_with("check_stack: 32768 bytes of stack asked for, this thread has "));
     check_stack(1024);
 }
 

@@ -1,27 +1,36 @@
 //! Making and releasing coroutines.
 
 use core::cell::{Cell, UnsafeCell};
+use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering::Release;
 
-use super::{Control, Main, Spec, bits, block_of};
+use super::{Control, Main, Spec, Unwinding, bits, block_of};
 use crate::name::Name;
 use crate::sanitizer;
 use crate::stack::{Stack, StackError, StackSize, pool};
 use crate::switch::{self, Context};
 use crate::thread::{self, Thread};
 
-/// Makes a coroutine: takes a stack and moves `body` onto it.
+/// How many copies of a large body may be on the stack at once, in a debug build.
+const BODY_MOVES: usize = 5;
+
+/// Makes a coroutine: takes a stack and moves `body` onto it. The body is passed by reference
+/// because it may be large, and every move costs stack in a debug build.
 ///
 /// # Errors
-/// When there is no stack; the body is given back.
+/// When there is no stack; the body stays where it is.
+///
+/// # Safety
+/// After success the body has been moved out.
 #[inline(always)]
-pub fn create<F>(spec: Spec, body: F, main: Main) -> Result<NonNull<Control>, (StackError, F)> {
+pub unsafe fn create<F>(
+    spec: Spec,
+    body: &mut ManuallyDrop<F>,
+    main: Main,
+) -> Result<NonNull<Control>, StackError> {
     let thread = thread::current();
-    let stack = match stack_for::<F>(thread, spec.size) {
-        Ok(stack) => stack,
-        Err(error) => return Err((error, body)),
-    };
+    let stack = stack_for::<F>(thread, spec.size)?;
     let control = block_of(&stack);
     let limit = stack.limit();
     let mut top = control.cast::<u8>();
@@ -30,15 +39,16 @@ pub fn create<F>(spec: Spec, body: F, main: Main) -> Result<NonNull<Control>, (S
         top = top.wrapping_sub(size_of::<F>());
         top = top.wrapping_sub(top.addr() % align);
     }
-    let place = top.cast::<F>();
-    // SAFETY: inside the stack, which was chosen with room for it, aligned, and ours.
-    unsafe { place.write(body) };
+    let place = top.cast::<ManuallyDrop<F>>();
+    // SAFETY: inside the stack, which was chosen with room for it, aligned, and ours; the caller
+    // does not use it any more.
+    unsafe { place.copy_from_nonoverlapping(body, 1) };
     // SAFETY: a fresh stack of ours.
     unsafe { set_up_for(thread, control, spec, Some(stack), main) };
     // SAFETY: never null, and just set up.
     let block = unsafe { NonNull::new_unchecked(control) };
     // SAFETY: as above.
-    unsafe { block.as_ref() }.give_body::<F>(place);
+    unsafe { block.as_ref() }.give_body::<F>(place.cast());
     // SAFETY: as above; `top` is below the block, on its stack.
     unsafe { start_at(block, limit, top) };
     thread.count_live(1);
@@ -50,7 +60,9 @@ fn stack_for<F>(thread: &Thread, size: StackSize) -> Result<Stack, StackError> {
     if size_of::<F>() <= 1024 {
         return pool::take_for(thread, size);
     }
-    let size = StackSize::holding(size.bytes() + size_of::<F>() + align_of::<F>())?;
+    // It is moved a few times on its way to where it runs.
+    let moved = size_of::<F>().saturating_mul(BODY_MOVES) + align_of::<F>();
+    let size = StackSize::holding(size.bytes().saturating_add(moved))?;
     pool::take_for(thread, size)
 }
 
@@ -91,7 +103,7 @@ unsafe fn set_up_for(
         parent: Cell::new(core::ptr::null_mut()),
         back: UnsafeCell::new(Context::empty()),
         base_return: Cell::new(switch::base_return_address()),
-        resumed_unwinding: Cell::new(false),
+        unwinding: Cell::new(Unwinding::default()),
         kind: Cell::new(spec.kind),
         pins: Cell::new(0),
         main: Cell::new(main),

@@ -25,6 +25,14 @@ pub fn owner_of(address: usize) -> *mut Control {
     if control.kind() == Kind::Home { control.extra.get().cast() } else { block.as_ptr() }
 }
 
+/// Whoever has resumed the coroutine of `control`, which is running: the coroutine on whose stack
+/// the resumer waits; null for a plain thread.
+pub fn resumer_of(control: &Control) -> *mut Control {
+    // SAFETY: the resumer of a running coroutine waits there.
+    let waits = unsafe { &*control.back() };
+    owner_of(waits.stack_pointer())
+}
+
 /// The control block at the top of the stack that `address` is on, which may be a home's.
 pub fn block_at(address: usize) -> Option<NonNull<Control>> {
     let (slab, slot, guard) = stack::locate(address)?;

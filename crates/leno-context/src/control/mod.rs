@@ -18,7 +18,7 @@ mod find;
 mod spare;
 
 pub use create::{create, release, set_up, start_at};
-pub use find::{block_at, current, of_this_thread, owner_of, set_wandering};
+pub use find::{block_at, current, of_this_thread, owner_of, resumer_of, set_wandering};
 pub use spare::{give_back_block, spare_block};
 
 use core::cell::{Cell, UnsafeCell};
@@ -102,8 +102,8 @@ pub type Main = unsafe extern "C-unwind" fn(Word, usize, *mut Control) -> !;
 pub struct Control {
     pub(crate) context: UnsafeCell<Context>,
     pub(crate) tag: AtomicU64,
-    /// Set while this coroutine was resumed by code that was itself unwinding.
-    pub(crate) resumed_unwinding: Cell<bool>,
+    /// Whose unwinding `panicking()` may be about: see [`Unwinding`].
+    pub(crate) unwinding: Cell<Unwinding>,
     kind: Cell<Kind>,
     /// Reasons not to be moved to another thread: see [`pins`].
     pub pins: Cell<u16>,
@@ -143,6 +143,34 @@ pub struct Control {
     own_tool: Cell<sanitizer::Tool>,
     #[cfg(leno_baton)]
     pub(crate) carrier: Cell<crate::switch::Carrier>,
+}
+
+/// What is known about unwindings that are not just this coroutine's own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Unwinding(u8);
+
+impl Unwinding {
+    pub(crate) const NONE: Unwinding = Unwinding(0);
+    const RESUMER: u8 = 1;
+    const EXITING: u8 = 2;
+
+    /// Whether it was resumed by code that was itself unwinding.
+    pub(crate) fn of_resumer(self) -> bool {
+        self.0 & Self::RESUMER != 0
+    }
+
+    /// Whether exit has been raised in it.
+    pub(crate) fn exiting(self) -> bool {
+        self.0 & Self::EXITING != 0
+    }
+
+    pub(crate) fn with_resumer(self, unwinding: bool) -> Unwinding {
+        Unwinding(if unwinding { self.0 | Self::RESUMER } else { self.0 & !Self::RESUMER })
+    }
+
+    pub(crate) fn with_exit(self) -> Unwinding {
+        Unwinding(self.0 | Self::EXITING)
+    }
 }
 
 /// What a new coroutine is like.

@@ -8,7 +8,7 @@ use core::sync::atomic::AtomicU64;
 use std::sync::Mutex;
 
 use super::create::no_body;
-use super::{Control, Kind, bits};
+use super::{Control, Kind, Unwinding, bits};
 use crate::name::Name;
 use crate::sanitizer;
 use crate::switch::Context;
@@ -61,7 +61,7 @@ impl Control {
             back: UnsafeCell::new(Context::empty()),
             base_return: Cell::new(0),
             tag: AtomicU64::new(bits::FINISHED),
-            resumed_unwinding: Cell::new(false),
+            unwinding: Cell::new(Unwinding::NONE),
             kind: Cell::new(Kind::Asymmetric),
             pins: Cell::new(0),
             main: Cell::new(never),

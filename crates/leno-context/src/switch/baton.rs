@@ -92,15 +92,6 @@ pub(crate) fn base_return_address() -> usize {
     0
 }
 
-struct Start {
-    control: *mut Control,
-    word: Word,
-    code: usize,
-    slot: *const (),
-}
-// SAFETY: handed from the one running thread to the next.
-unsafe impl Send for Start {}
-
 /// # Safety
 /// `to` is valid and nobody else uses it.
 unsafe fn pass(to: *const Context, word: Word, code: usize) {
@@ -112,31 +103,41 @@ unsafe fn pass(to: *const Context, word: Word, code: usize) {
         return baton.give(Message::Continue { word, code, slot });
     }
     let control = core::mem::replace(&mut to.fresh, core::ptr::null_mut());
-    let start = Start { control, word, code, slot };
     let baton: Arc<Baton> = Arc::default();
-    let own = baton.clone();
-    let carrier = std::thread::Builder::new().name("leno baton".into()).spawn(move || {
-        let start = { start };
-        OWN.set(Some(own));
-        set_thread_slot(start.slot);
-        CONTROL.set(start.control);
-        // SAFETY: the control block is set up.
-        let main = unsafe { &*start.control }.main.get();
-        let run = AssertUnwindSafe(|| {
-            // SAFETY: it expects these words.
-            unsafe { main(start.word, start.code, start.control) }
-        });
-        let ended = catch_unwind(run);
-        if let Err(payload) = ended
-            && !payload.is::<CarrierEnds>()
-        {
-            eprintln!("leno: a panic left a coroutine's base under the baton backend");
-            std::process::abort();
-        }
-    });
-    let carrier = carrier.expect("an OS thread for a coroutine");
+    let carried = Carried { control, own: baton.clone() };
+    let spawned = std::thread::Builder::new().name("leno baton".into()).spawn(|| carry(carried));
+    let carrier = spawned.expect("an OS thread for a coroutine");
+    // Written before the thread gets the baton: it may end, and be retired, at once.
     // SAFETY: the control block is valid; only the running thread touches this field.
-    unsafe { &(*control).carrier }.set(Some((baton, carrier)));
+    unsafe { &(*control).carrier }.set(Some((baton.clone(), carrier)));
+    baton.give(Message::Continue { word, code, slot });
+}
+
+/// What a carrier thread is told when it is spawned.
+struct Carried {
+    control: *mut Control,
+    own: Arc<Baton>,
+}
+// SAFETY: handed from the one running thread to the next.
+unsafe impl Send for Carried {}
+
+/// The life of a carrier thread.
+fn carry(carried: Carried) {
+    let Carried { control, own } = carried;
+    OWN.set(Some(own.clone()));
+    CONTROL.set(control);
+    let Message::Continue { word, code, slot } = own.wait() else { return };
+    set_thread_slot(slot);
+    // SAFETY: the control block is set up.
+    let main = unsafe { &*control }.main.get();
+    // SAFETY: it expects these words.
+    let ended = catch_unwind(AssertUnwindSafe(|| unsafe { main(word, code, control) }));
+    if let Err(payload) = ended
+        && !payload.is::<CarrierEnds>()
+    {
+        eprintln!("leno: a panic left a coroutine's base under the baton backend");
+        std::process::abort();
+    }
 }
 
 fn own_baton() -> Arc<Baton> {

@@ -81,9 +81,9 @@ impl<In, Out, Ret> Coroutine<In, Out, Ret> {
             kind: Kind::Asymmetric,
             watched: trace::is_on(),
         };
-        match create_static(spec, body) {
+        match create_static(spec, &mut ManuallyDrop::new(body)) {
             Ok(coroutine) => coroutine,
-            Err((error, _)) => panic!("{error}"),
+            Err(error) => panic!("{error}"),
         }
     }
 
@@ -258,12 +258,12 @@ impl<In, Out, Ret> core::fmt::Debug for Coroutine<In, Out, Ret> {
     }
 }
 
-/// Makes a coroutine whose handle may be forgotten.
+/// Makes a coroutine whose handle may be forgotten. After success the body has been moved out.
 #[inline]
 pub(crate) fn create_static<F, In, Out, Ret>(
     spec: Spec,
-    body: F,
-) -> Result<Coroutine<In, Out, Ret>, (CreateError, F)>
+    body: &mut ManuallyDrop<F>,
+) -> Result<Coroutine<In, Out, Ret>, CreateError>
 where
     F: FnOnce(&Suspender<In, Out>, In) -> Ret + 'static,
     In: 'static,
@@ -276,12 +276,12 @@ where
 
 /// # Safety
 /// The coroutine ends before anything that `F`, `In`, `Out` or `Ret` borrow does, also when the
-/// handle is forgotten.
+/// handle is forgotten. After success the body has been moved out.
 #[inline]
 pub(super) unsafe fn create<F, In, Out, Ret>(
     spec: Spec,
-    body: F,
-) -> Result<Coroutine<In, Out, Ret>, (CreateError, F)>
+    body: &mut ManuallyDrop<F>,
+) -> Result<Coroutine<In, Out, Ret>, CreateError>
 where
     F: FnOnce(&Suspender<In, Out>, In) -> Ret,
 {
@@ -303,13 +303,14 @@ where
 #[inline]
 pub(super) unsafe fn create_block<F, In, Out, Ret>(
     spec: Spec,
-    body: F,
-) -> Result<NonNull<Control>, (CreateError, F)>
+    body: &mut ManuallyDrop<F>,
+) -> Result<NonNull<Control>, CreateError>
 where
     F: FnOnce(&Suspender<In, Out>, In) -> Ret,
 {
-    let control = control::create(spec, body, main::<F, In, Out, Ret>)
-        .map_err(|(why, body)| (CreateError { why }, body))?;
+    // SAFETY: forwarded.
+    let made = unsafe { control::create(spec, body, main::<F, In, Out, Ret>) };
+    let control = made.map_err(|why| CreateError { why })?;
     // SAFETY: just made.
     trace::event("create", unsafe { control.as_ref() });
     Ok(control)

@@ -5,21 +5,23 @@
 
 use core::ptr::NonNull;
 use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use leno_context::control::{self, Control, bits};
 use leno_context::unwind::{self, EXIT_TRIES, code};
 use leno_context::word::{self, EMPTY, Word};
-use leno_context::{State, word::unpack};
+use leno_context::{State, thread, word::unpack};
 
 use crate::trace;
 
 /// What became of a coroutine that was made to end.
 pub(crate) enum Ended {
-    /// It is gone; the panic it raised instead of exiting, if any.
+    /// It is gone; the panic it raised instead of exiting, or that dropping a value of its raised.
     Gone(Option<Box<dyn Any + Send>>),
     /// It caught exit [`EXIT_TRIES`] times and went on: it stays as it is, for ever.
     Refused,
-    /// It cannot be unwound, because panics abort in this build.
+    /// It cannot be unwound, because panics abort in this build, or because its thread is at its
+    /// end: it stays as it is, for ever.
     CannotUnwind,
 }
 
@@ -35,7 +37,8 @@ pub(crate) unsafe fn end<Out, Ret>(control: NonNull<Control>) -> Ended {
         // SAFETY: new, so its body is in place; not used afterwards.
         return unsafe { drop_unstarted(control) };
     }
-    if cfg!(panic = "abort") {
+    let mut failed = None;
+    if cfg!(panic = "abort") || thread::is_ending() {
         return Ended::CannotUnwind;
     }
     for _ in 0..EXIT_TRIES {
@@ -44,10 +47,13 @@ pub(crate) unsafe fn end<Out, Ret>(control: NonNull<Control>) -> Ended {
         // SAFETY: suspended, so it understands EXIT.
         let (word, code) = unsafe { unwind::resume(block, EMPTY, code::EXIT) };
         block.mark(bits::SUSPENDED);
-        // SAFETY: the code says what the word is.
-        unsafe { drop_word::<Out, Ret>(word, code) };
+        let drop_value = || {
+            // SAFETY: the code says what the word is.
+            unsafe { drop_word::<Out, Ret>(word, code) };
+        };
+        failed = failed.or(catch_unwind(AssertUnwindSafe(drop_value)).err());
         if code != code::SUSPENDED {
-            let payload = block.take_payload();
+            let payload = block.take_payload().or(failed);
             // SAFETY: it has ended; its frames are gone.
             unsafe { control::release(control) };
             return Ended::Gone(payload);
@@ -73,19 +79,16 @@ unsafe fn drop_word<Out, Ret>(word: Word, code: usize) {
 /// # Safety
 /// `control` is live and new, and not used afterwards.
 pub(crate) unsafe fn drop_unstarted(control: NonNull<Control>) -> Ended {
-    struct Release(NonNull<Control>);
-    impl Drop for Release {
-        fn drop(&mut self) {
-            // SAFETY: never started, the body is dropped (as far as it went).
-            unsafe { control::release(self.0) };
-        }
-    }
-    let release = Release(control);
     // SAFETY: live by the contract.
-    let block = unsafe { release.0.as_ref() };
-    // SAFETY: new, so the body is in place.
-    unsafe { block.drop_body() };
-    Ended::Gone(None)
+    let block = unsafe { control.as_ref() };
+    let drop_body = || {
+        // SAFETY: new, so the body is in place.
+        unsafe { block.drop_body() };
+    };
+    let failed = catch_unwind(AssertUnwindSafe(drop_body)).err();
+    // SAFETY: never started, the body is dropped (as far as it went).
+    unsafe { control::release(control) };
+    Ended::Gone(failed)
 }
 
 /// Says that a coroutine's stack is given up.

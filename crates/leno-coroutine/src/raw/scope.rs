@@ -8,6 +8,7 @@
 
 use core::cell::RefCell;
 use core::marker::PhantomData;
+use core::mem::ManuallyDrop;
 use core::ops::Deref;
 use core::ptr::NonNull;
 use std::any::Any;
@@ -114,9 +115,11 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         Ret: 'scope,
     {
         let spec = builder.spec(Location::caller(), Kind::Asymmetric)?;
+        let mut body = ManuallyDrop::new(body);
         // SAFETY: the scope ends the coroutine before `'scope` does.
-        let made = unsafe { coroutine::create(spec, body) };
-        let coroutine: Coroutine<In, Out, Ret> = made.map_err(|(error, _)| error)?;
+        let made = unsafe { coroutine::create(spec, &mut body) };
+        let coroutine: Coroutine<In, Out, Ret> =
+            made.inspect_err(|_| drop(ManuallyDrop::into_inner(body)))?;
         let mut children = self.children.borrow_mut();
         if children.len() == children.capacity() {
             children.retain(|child| !child.status.is_finished());

@@ -28,6 +28,11 @@ pub enum RingError {
         /// The member named.
         member: String,
     },
+    /// The member has caught its exit and gone on, again and again, and was given up.
+    GivenUp {
+        /// The member named.
+        member: String,
+    },
     /// Only the initial member can do that.
     NotInitial {
         /// The member that tried.
@@ -55,6 +60,9 @@ impl fmt::Display for RingError {
             }
             RingError::OtherRing { member } => write!(f, "member {member} belongs to another ring"),
             RingError::Finished { member } => write!(f, "member {member} is finished"),
+            RingError::GivenUp { member } => {
+                write!(f, "member {member} has refused to end and was given up")
+            }
             RingError::NotInitial { member } => {
                 write!(f, "only the initial member can drain its ring, not {member}")
             }

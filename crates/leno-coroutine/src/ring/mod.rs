@@ -210,10 +210,10 @@ pub fn wait_until(mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// The member that is running.
+/// The member that is running, also when asked inside asymmetric coroutines that it has resumed.
 ///
 /// # Errors
-/// [`RingError::InsideAsymmetric`].
+/// [`RingError::InsideAsymmetric`] on a thread that has no ring yet.
 pub fn current() -> Result<Member, RingError> {
     raw::ring::current()
 }

@@ -57,9 +57,10 @@ impl Builder {
         Ret: 'static,
     {
         let spec = self.spec(Location::caller(), Kind::Asymmetric)?;
+        let mut body = ManuallyDrop::new(body);
         // SAFETY: everything is `'static`.
-        let made = unsafe { coroutine::create_block::<F, In, Out, Ret>(spec, body) };
-        let control = made.map_err(|(error, _)| error)?;
+        let made = unsafe { coroutine::create_block::<F, In, Out, Ret>(spec, &mut body) };
+        let control = made.inspect_err(|_| drop(ManuallyDrop::into_inner(body)))?;
         let claim = Claim::new(control);
         // SAFETY: just made.
         claim.offer(unsafe { control.as_ref() });

@@ -16,7 +16,8 @@ use crate::trace;
 
 impl Ring {
     /// Ends all members but the initial one, which calls this, in the order they would have run.
-    /// Also returns the first panic of a destructor of what a member had captured that never ran.
+    /// Also returns what is to be raised then: the exit of a coroutine further out that came up
+    /// meanwhile, or the first panic of a destructor of what a member had captured.
     pub(super) fn drain(&self) -> (Drained, Option<Box<dyn Any + Send>>) {
         let (mut drained, mut failed) = (Drained::default(), None);
         let before = self.draining.replace(true);
@@ -24,7 +25,7 @@ impl Ring {
             match self.end(member) {
                 Ended::Gone(payload) => {
                     drained.ended += 1;
-                    failed = failed.or(payload);
+                    failed = first_to_raise(failed, payload);
                 }
                 Ended::Refused | Ended::CannotUnwind => drained.leaked += 1,
             }
@@ -39,15 +40,12 @@ impl Ring {
         if block.state() == State::New {
             trace::event("drop", block);
             let claim = (block.kind() == Kind::Migrant).then(|| Claim::leave(block));
-            let drop_it = || {
-                // SAFETY: new, out of the queue, not used afterwards.
-                unsafe { exit::drop_unstarted(member) }
-            };
-            let ended = catch_unwind(AssertUnwindSafe(drop_it));
+            // SAFETY: new, out of the queue, not used afterwards.
+            let ended = unsafe { exit::drop_unstarted(member) };
             if let Some(claim) = claim {
                 claim.finish();
             }
-            return ended.unwrap_or_else(|payload| Ended::Gone(Some(payload)));
+            return ended;
         }
         if cfg!(panic = "abort") {
             if self.borrows {
@@ -61,16 +59,31 @@ impl Ring {
             return Ended::CannotUnwind;
         }
         let status = Status::of(block);
+        let mut raised = None;
         for _ in 0..EXIT_TRIES {
-            self.hop(member, code::EXIT);
+            // The exit of a coroutine further out may come up here: it waits until all have ended.
+            let hop = catch_unwind(AssertUnwindSafe(|| self.hop(member, code::EXIT)));
+            raised = raised.or(hop.err());
             if status.is_finished() {
-                return Ended::Gone(None);
+                return Ended::Gone(raised);
             }
         }
         if self.borrows {
             unwind::give_up(&exit::refused(block));
         }
         exit::report_refused(block);
+        self.gave_up.set(true);
         Ended::Refused
     }
+}
+
+/// Of two unwindings the exit of a coroutine further out, else the earlier one.
+pub(super) fn first_to_raise(
+    earlier: Option<Box<dyn Any + Send>>,
+    later: Option<Box<dyn Any + Send>>,
+) -> Option<Box<dyn Any + Send>> {
+    let is_exit = |payload: &Option<Box<dyn Any + Send>>| {
+        payload.as_ref().is_some_and(|payload| unwind::is_exit(&**payload))
+    };
+    if is_exit(&later) && !is_exit(&earlier) { later } else { earlier.or(later) }
 }

@@ -44,6 +44,7 @@ impl Ring {
             before: Cell::new(None),
             raise: Cell::new(None),
             draining: Cell::new(false),
+            gave_up: Cell::new(false),
             failures: RefCell::default(),
         })));
         block.ring.set(ring.as_ptr().cast());
@@ -105,23 +106,43 @@ pub(super) fn here() -> Result<&'static Ring, RingError> {
 #[inline(never)]
 fn find(thread: &Thread) -> Result<&'static Ring, RingError> {
     let control = control::current();
-    let entered = entered(control).get();
-    let ring = if control.is_null() || !entered.is_null() {
-        entered
-    } else {
-        // SAFETY: the running coroutine's block is live.
-        let block = unsafe { &*control };
-        if block.kind() != Kind::Member {
-            return Err(RingError::InsideAsymmetric { coroutine: block.shown().to_string() });
-        }
-        block.ring.get()
-    };
+    let ring = ring_of(control);
     if ring.is_null() {
-        return Err(RingError::NoRing);
+        // SAFETY: the running coroutine's block is live.
+        let Some(block) = (unsafe { control.as_ref() }) else { return Err(RingError::NoRing) };
+        return Err(RingError::InsideAsymmetric { coroutine: block.shown().to_string() });
     }
     thread.slot(Slot::RingUsed).set(ring);
     // SAFETY: a context's ring is freed only after the context has left it.
     Ok(unsafe { &*ring.cast::<Ring>() })
+}
+
+/// The ring that a running context (null: the thread's own) has entered or is a member of.
+fn ring_of(control: *mut Control) -> *mut () {
+    let entered = entered(control).get();
+    // SAFETY: the block of a running coroutine is live.
+    match unsafe { control.as_ref() } {
+        Some(block) if entered.is_null() => block.ring.get(),
+        _ => entered,
+    }
+}
+
+/// The ring whose current member runs the calling code, perhaps inside asymmetric coroutines that
+/// it has resumed: follows the chain of resumers.
+pub(super) fn around() -> Result<&'static Ring, RingError> {
+    let mut control = control::current();
+    loop {
+        let ring = ring_of(control);
+        if !ring.is_null() {
+            // SAFETY: a context's ring is freed only after the context has left it.
+            return Ok(unsafe { &*ring.cast::<Ring>() });
+        }
+        // SAFETY: the block of a running coroutine is live.
+        match unsafe { control.as_ref() } {
+            Some(block) => control = control::resumer_of(block),
+            None => return here_or_enter(),
+        }
+    }
 }
 
 /// The ring of the calling code; a plain thread enters one on first use.
@@ -145,7 +166,8 @@ fn free_at_thread_exit() {
             let base = thread::current().slot(Slot::RingBase).get().cast::<Ring>();
             let Some(ring) = NonNull::new(base) else { return };
             // SAFETY: not freed yet: only this does.
-            if unsafe { ring.as_ref() }.queue().len() == 0 {
+            let found = unsafe { ring.as_ref() };
+            if found.queue().len() == 0 && !found.gave_up.get() {
                 // SAFETY: entered by this context, nobody is in it.
                 unsafe { Ring::leave(ring) };
             }

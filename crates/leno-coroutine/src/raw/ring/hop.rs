@@ -120,7 +120,15 @@ impl Ring {
     pub(super) unsafe fn finish(&self, failed: Option<Box<dyn Any + Send>>) -> ! {
         let own = self.current.get();
         let block = self.current();
-        trace::event(if failed.is_some() { "panic" } else { "return" }, block);
+        let exited = |payload: &Box<_>| unwind::is_exit_of(&**payload, block.id());
+        trace::event(
+            match &failed {
+                None => "return",
+                Some(payload) if exited(payload) => "exited",
+                Some(_) => "panic",
+            },
+            block,
+        );
         let mut home = self.draining.get();
         match failed {
             Some(payload) if unwind::is_exit_of(&*payload, block.id()) => {}

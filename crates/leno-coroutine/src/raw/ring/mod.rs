@@ -21,6 +21,7 @@ mod queue;
 pub(crate) mod scope;
 
 use core::cell::{Cell, RefCell, UnsafeCell};
+use core::mem::ManuallyDrop;
 use core::panic::Location;
 use core::ptr::NonNull;
 use std::any::Any;
@@ -58,6 +59,8 @@ pub(crate) struct Ring {
     /// An exit aimed further out, to be raised in the initial member.
     raise: Cell<Option<Box<dyn Any + Send>>>,
     draining: Cell<bool>,
+    /// A member that could not be ended was given up: its frames refer to this ring for ever.
+    gave_up: Cell<bool>,
     failures: RefCell<Vec<Failure>>,
 }
 
@@ -77,7 +80,7 @@ impl Ring {
 
     #[inline(always)]
     fn can_hop(&self) -> bool {
-        !std::thread::panicking() || self.unwinding
+        !std::thread::panicking() || self.unwinding && !unwind::is_exiting(self.current())
     }
 
     #[inline(always)]
@@ -145,9 +148,9 @@ impl Ring {
         if !core::ptr::eq(ring.cast(), self) {
             return Err(RingError::OtherRing { member: name() });
         }
+        // A live member that is neither current nor in the queue has refused to end.
         let waiting = self.queue().remove(control);
-        assert!(waiting, "a member that is neither current nor finished waits in the queue");
-        Ok(control)
+        if waiting { Ok(control) } else { Err(RingError::GivenUp { member: name() }) }
     }
 
     /// The same for a migrant, which may be anywhere by now.
@@ -226,7 +229,13 @@ pub(super) fn create<F: FnOnce()>(
     body: F,
 ) -> Result<NonNull<Control>, CreateError> {
     let spec = builder.spec(site, kind)?;
-    control::create(spec, body, main::<F>).map_err(|(why, _)| CreateError { why })
+    let mut body = ManuallyDrop::new(body);
+    // SAFETY: dropped here only if it was not moved out.
+    let made = unsafe { control::create(spec, &mut body, main::<F>) };
+    made.map_err(|why| {
+        drop(ManuallyDrop::into_inner(body));
+        CreateError { why }
+    })
 }
 
 /// Whether the calling code can have members in a ring.
@@ -293,7 +302,7 @@ pub(crate) fn yield_to(member: &Member) -> Result<(), RingError> {
 }
 
 pub(crate) fn current() -> Result<Member, RingError> {
-    let ring = here_or_enter()?;
+    let ring = enter::around()?;
     Ok(ring.member(ring.current.get()))
 }
 

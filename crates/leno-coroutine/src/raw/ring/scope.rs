@@ -8,6 +8,7 @@ use core::panic::Location;
 use core::ptr::NonNull;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use super::drain::first_to_raise;
 use super::{Ring, spawn_in};
 use crate::Builder;
 use crate::ring::{Member, SpawnError};
@@ -40,7 +41,10 @@ where
     unsafe { Ring::leave(scope.ring) };
     match (result, failed) {
         (Ok(result), None) => result,
-        (Err(payload), _) | (Ok(_), Some(payload)) => resume_unwind(payload),
+        (Ok(_), Some(payload)) => resume_unwind(payload),
+        (Err(payload), failed) => {
+            resume_unwind(first_to_raise(Some(payload), failed).expect("one of them"))
+        }
     }
 }
 

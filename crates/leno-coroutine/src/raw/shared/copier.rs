@@ -12,6 +12,7 @@
 //! Calls nest: while a callee runs, the copier waits in the callee's `back`; a request made
 //! meanwhile is sent there. With no call pending it waits in its own `back` block.
 
+use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 
 use leno_context::Name;
@@ -59,7 +60,8 @@ pub(super) fn of_this_thread() -> Result<NonNull<Copier>, StackError> {
         kind: Kind::Home,
         watched: false,
     };
-    let control = control::create(spec, (), main).map_err(|(why, ())| why)?;
+    // SAFETY: there is nothing to move.
+    let control = unsafe { control::create(spec, &mut ManuallyDrop::new(()), main) }?;
     // It lives as long as the thread, and is no coroutine of the user's.
     thread::current().count_live(-1);
     let copier = NonNull::from_mut(Box::leak(Box::new(Copier { control, calls: Vec::new() })));

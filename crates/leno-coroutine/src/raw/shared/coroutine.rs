@@ -9,7 +9,7 @@ use std::panic::resume_unwind;
 use leno_context::control::{self, Control, bits};
 use leno_context::unwind::{self, EXIT_TRIES, code};
 use leno_context::word::{self, EMPTY, Word};
-use leno_context::{Name, State, Status};
+use leno_context::{Name, State, Status, thread};
 
 use super::home::{self, Home, Obstacle, Record};
 use super::{Stacks, copier};
@@ -196,7 +196,10 @@ impl<In, Out, Ret> Coroutine<In, Out, Ret> {
             unsafe { block.drop_body() };
             return self.release();
         }
-        for _ in 0..if cfg!(panic = "abort") { 0 } else { EXIT_TRIES } {
+        if cfg!(panic = "abort") || thread::is_ending() {
+            return;
+        }
+        for _ in 0..EXIT_TRIES {
             if self.prepare().is_err() {
                 break;
             }
@@ -214,9 +217,7 @@ impl<In, Out, Ret> Coroutine<In, Out, Ret> {
                 _ => return self.release(),
             }
         }
-        if !cfg!(panic = "abort") {
-            exit::report_refused(block);
-        }
+        exit::report_refused(block);
     }
 
     /// What it is doing.
