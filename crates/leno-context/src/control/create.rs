@@ -43,8 +43,15 @@ pub unsafe fn create<F>(
     // SAFETY: inside the stack, which was chosen with room for it, aligned, and ours; the caller
     // does not use it any more.
     unsafe { place.copy_from_nonoverlapping(body, 1) };
-    // SAFETY: a fresh stack of ours.
-    unsafe { set_up_for(thread, control, spec, Some(stack), main) };
+    // SAFETY: memory of a slot, zeroed or a block; the field is in a cell.
+    let known = unsafe { &(*control).base_return }.get();
+    if known == switch::base_return_address() {
+        // SAFETY: a stack of ours whose block was released.
+        unsafe { set_up_again(thread, control, spec, main) };
+    } else {
+        // SAFETY: a fresh stack of ours.
+        unsafe { set_up_first(thread, control, spec, stack, main) };
+    }
     // SAFETY: never null, and just set up.
     let block = unsafe { NonNull::new_unchecked(control) };
     // SAFETY: as above.
@@ -132,6 +139,40 @@ unsafe fn set_up_for(
 
 pub(super) unsafe fn no_body(_: *mut u8) {}
 
+/// A stack that is used for the first time, or whose memory was returned to the system meanwhile.
+#[cold]
+#[inline(never)]
+unsafe fn set_up_first(
+    thread: &Thread,
+    control: *mut Control,
+    spec: Spec,
+    stack: Stack,
+    main: Main,
+) {
+    // SAFETY: forwarded.
+    unsafe { set_up_for(thread, control, spec, Some(stack), main) };
+}
+
+/// A stack that was used before: [`release`] has left its block as [`set_up`] makes it, but for
+/// what differs from coroutine to coroutine.
+///
+/// # Safety
+/// `control` was released, and nobody but readers of the tag uses it.
+#[inline(always)]
+unsafe fn set_up_again(thread: &Thread, control: *mut Control, spec: Spec, main: Main) {
+    // SAFETY: a block, and ours.
+    let block = unsafe { &*control };
+    block.kind.set(spec.kind);
+    block.main.set(main);
+    block.site.set(spec.site);
+    if spec.name != Name::NONE {
+        // SAFETY: nobody refers to the name of a released block, which is none.
+        unsafe { block.name.get().write(spec.name) };
+    }
+    let watched = if spec.watched { bits::WATCHED } else { 0 };
+    block.store_tag(thread.fresh_id() << bits::ID_SHIFT | bits::NEW | watched);
+}
+
 /// Points a new coroutine's context at its main, on the stack from `limit` up to `top`.
 ///
 /// # Safety
@@ -159,14 +200,23 @@ pub unsafe fn release(control: NonNull<Control>) {
     // SAFETY: live by the contract.
     let block = unsafe { control.as_ref() };
     block.mark(bits::FINISHED);
-    drop(block.payload.take());
-    // SAFETY: nobody else uses the block.
-    drop(unsafe { block.name.get().replace(Name::NONE) });
+    if let Some(payload) = block.payload.take() {
+        drop(payload);
+    }
+    if *block.name() != Name::NONE {
+        // SAFETY: nobody else uses the block.
+        drop(unsafe { block.name.get().replace(Name::NONE) });
+    }
+    block.ring.set(core::ptr::null_mut());
+    block.extra.set(core::ptr::null_mut());
+    block.pins.set(0);
+    block.unwinding.set(Unwinding::NONE);
     #[cfg(leno_baton)]
     switch::retire(block);
     thread.count_live(-1);
-    // SAFETY: nobody else uses the block.
-    let stack = unsafe { block.stack.get().replace(None) };
+    // The block keeps its own record of its stack, for the next coroutine on it.
+    // SAFETY: the stack is given back below, once; the record stays behind without being used.
+    let stack = unsafe { block.stack.get().read() };
     let (low, high) = match &stack {
         Some(stack) => (stack.limit(), stack.top()),
         None => (core::ptr::null_mut(), core::ptr::null_mut()),

@@ -89,7 +89,7 @@ impl Context {
 
 #[inline(always)]
 pub(crate) fn base_return_address() -> usize {
-    0
+    1
 }
 
 /// # Safety

@@ -19,18 +19,18 @@ impl Ring {
     /// Gives control to `to`, which is out of the queue; returns when control comes back.
     #[inline(always)]
     pub(super) fn hop(&self, to: NonNull<Control>, code: usize) {
-        let from = self.current.get();
+        let from = self.current.replace(to);
         // SAFETY: the current member is live while it runs here.
         let from = unsafe { from.as_ref() };
         // SAFETY: members of the queue are live.
         let target = unsafe { to.as_ref() };
         from.mark(bits::SUSPENDED);
-        target.mark(bits::RUNNING);
-        self.current.set(to);
+        let tag = target.load_tag() & !bits::STATE | bits::RUNNING;
+        target.store_tag(tag);
         if from.kind() == Kind::Migrant {
             self.before.set(Some(NonNull::from_ref(from)));
         }
-        if target.watched() {
+        if tag & bits::WATCHED != 0 {
             trace::event(if code == code::GO { "hop to" } else { "exit" }, target);
         }
         // SAFETY: the target was left by a hop, or is fresh, and is continued by this ring only.

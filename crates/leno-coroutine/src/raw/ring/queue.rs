@@ -24,9 +24,7 @@ const CLAIM: usize = 1;
 /// Queues longer than this are prefetched.
 const FITS_CACHE: u64 = 512;
 /// How many places ahead.
-const AHEAD: u64 = 8;
-/// How many lines of a member's frames, below its block.
-const FRAME_LINES: usize = 4;
+const AHEAD: u64 = 16;
 
 /// Who waits at a place.
 #[derive(Debug, PartialEq, Eq)]
@@ -174,14 +172,14 @@ impl Queue {
         Some(next)
     }
 
-    /// Starts loading whoever is at a place: in a long queue it is in no cache.
+    /// Starts loading whoever is at a place, its block's first line and the frames below it: in a
+    /// long queue it is in no cache.
     #[inline(always)]
     fn prefetch(&mut self, place: u64) {
         if let Some(entry) = self.at(place) {
             let block = entry.0.as_ptr().cast_const();
-            switch::prefetch(block);
-            for line in 1..=FRAME_LINES {
-                switch::prefetch(block.wrapping_sub(line * 64));
+            for line in [0, 64, 128, 192, 256] {
+                switch::prefetch(block.wrapping_sub(line));
             }
         }
     }
