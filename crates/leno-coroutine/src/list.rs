@@ -22,7 +22,7 @@ pub struct Info {
     pub is_member: bool,
     /// Where it was made.
     pub site: &'static Location<'static>,
-    /// Bytes of its stack.
+    /// Bytes of its stack; 0 if it shares one.
     pub stack_size: usize,
     pub(crate) status: Status,
 }
@@ -39,11 +39,16 @@ impl fmt::Display for Info {
         let kind = if self.is_member { "member" } else { "coroutine" };
         let name = self.name.or_id(self.id);
         let (state, site, size) = (self.state, self.site, self.stack_size / 1024);
-        write!(f, "{kind} {name}[{state}], created at {site}, stack {size} KiB")
+        write!(f, "{kind} {name}[{state}], created at {site}, ")?;
+        match size {
+            0 => f.write_str("on a shared stack"),
+            _ => write!(f, "stack {size} KiB"),
+        }
     }
 }
 
-/// All live coroutines of this thread that have a stack, oldest first.
+/// All live coroutines of this thread, oldest first. Those that may change threads are not listed:
+/// another thread may take them at any time.
 ///
 /// # Examples
 /// ```

@@ -7,6 +7,8 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use leno_coroutine::{Builder, State, ring};
+#[cfg(not(leno_baton))]
+use leno_coroutine::{Coroutine, Suspender};
 use support::{Log, times};
 
 #[test]
@@ -211,4 +213,23 @@ fn s11_operations_act_on_the_ring_of_the_calling_thread() {
         [s.spawn(|| names("x")), s.spawn(|| names("y"))].map(|thread| thread.join().unwrap())
     });
     assert_eq!(both, ["x2x1x0", "y2y1y0"]);
+}
+
+#[test]
+#[cfg(not(leno_baton))]
+fn s22_current_member_is_found_from_inside_a_chain_of_five() {
+    fn deep(level: u32) -> ring::Member {
+        if level == 0 {
+            return ring::current().expect("a member runs, however far out");
+        }
+        let next = Coroutine::new(move |_: &Suspender<(), ()>, ()| deep(level - 1));
+        next.resume(()).finished().expect("it ends")
+    }
+    let found = std::cell::Cell::new(None);
+    ring::scope(|s| {
+        let member = s.spawn(|| found.set(Some(deep(5))));
+        ring::yield_now();
+        assert_eq!(found.get(), Some(member));
+        assert_eq!(deep(5), ring::current().unwrap(), "the initial one");
+    });
 }

@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use leno_coroutine::shared::{Residence, SharedError, Stacks};
-use leno_coroutine::{State, Step, Suspender, shared};
+use leno_coroutine::{State, Step, Suspender, list, shared};
 
 fn counter(from: u32) -> impl FnOnce(&Suspender<(), u32>, ()) + 'static {
     move |co, ()| (from..).for_each(|n| co.suspend(n))
@@ -174,6 +174,20 @@ fn s39_copies_happen_only_when_needed() {
     assert_eq!(step(&alpha), (1, 1, 0), "beta is rescued, alpha restored");
     drop(alpha);
     assert_eq!(step(&beta), (0, 1, 0), "the stack is free: restored only");
+}
+
+#[test]
+fn s41_coroutines_on_shared_stacks_are_listed() {
+    let stacks = Stacks::new(1);
+    let all: Vec<_> = (0..3).map(|n| on(&stacks, counter(n))).collect();
+    all[0].resume(());
+    all[1].resume(());
+    let listed = list::coroutines();
+    let states: Vec<State> = listed.iter().map(|info| info.state).collect();
+    assert_eq!(states, [State::Suspended, State::Suspended, State::New]);
+    assert!(listed[0].to_string().ends_with("on a shared stack"), "{}", listed[0]);
+    drop(all);
+    assert!(list::coroutines().is_empty());
 }
 
 #[test]

@@ -12,31 +12,40 @@ use leno_context::{State, Status};
 
 use crate::list::Info;
 
-fn blocks() -> impl Iterator<Item = &'static Control> {
-    // SAFETY: live; the callers below let go of them before they return.
-    let blocks = control::of_this_thread().into_iter().map(|block| unsafe { block.as_ref() });
-    blocks.filter(|block| block.kind() != Kind::Home)
+/// Calls `f` with the block of every live coroutine of this thread.
+fn for_each(mut f: impl FnMut(&Control)) {
+    for block in control::of_this_thread() {
+        // SAFETY: live, as long as nobody runs.
+        let block = unsafe { block.as_ref() };
+        match block.kind() {
+            #[cfg(not(leno_baton))]
+            Kind::Home => super::shared::Home::for_each(block, &mut f),
+            _ => f(block),
+        }
+    }
 }
 
 /// All live coroutines of this thread, oldest first.
 pub(crate) fn coroutines() -> Vec<Info> {
-    let info = |block: &Control| Info {
-        id: block.id(),
-        name: block.name().clone(),
-        state: block.state(),
-        is_member: block.kind() == Kind::Member,
-        site: block.site(),
-        stack_size: block.stack().map_or(0, |stack| stack.size().bytes()),
-        status: Status::of(block),
-    };
-    let mut all: Vec<Info> = blocks().map(info).collect();
+    let mut all = Vec::new();
+    for_each(|block| {
+        all.push(Info {
+            id: block.id(),
+            name: block.name().clone(),
+            state: block.state(),
+            is_member: block.kind() == Kind::Member,
+            site: block.site(),
+            stack_size: block.stack().map_or(0, |stack| stack.size().bytes()),
+            status: Status::of(block),
+        });
+    });
     all.sort_by_key(|info| info.id);
     all
 }
 
 /// Turns tracing on or off for all live coroutines of this thread.
 pub(crate) fn watch_all(on: bool) {
-    blocks().for_each(|block| block.watch(on));
+    for_each(|block| block.watch(on));
 }
 
 /// A backtrace of a suspended coroutine of this thread, captured by itself on its own stack.

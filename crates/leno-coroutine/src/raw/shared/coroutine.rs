@@ -34,8 +34,11 @@ impl<In, Out, Ret> Coroutine<In, Out, Ret> {
     pub(super) fn new(control: NonNull<Control>, home: NonNull<Home>, stacks: Stacks) -> Self {
         // SAFETY: just made.
         let block = unsafe { control.as_ref() };
+        let record = NonNull::from_mut(Box::leak(Box::new(Record::new(control, home))));
+        // SAFETY: a home outlives the coroutines bound to it.
+        unsafe { home.as_ref() }.bind(record);
         Coroutine {
-            record: NonNull::from_mut(Box::leak(Box::new(Record::new(control, home)))),
+            record,
             suspended: block.id() << bits::ID_SHIFT | bits::SUSPENDED,
             name: block.name().clone(),
             finished: Cell::new(false),
@@ -181,7 +184,7 @@ impl<In, Out, Ret> Coroutine<In, Out, Ret> {
         if self.record().is_resident() {
             home.set_occupant(None);
         }
-        home.bound.set(home.bound.get() - 1);
+        home.unbind(self.record());
         // SAFETY: it has ended; nobody runs on its frames.
         unsafe { control::release(self.record().control) };
         // SAFETY: the record does not use it any more.

@@ -23,7 +23,7 @@ use crate::shared::Counters;
 const CALL_FRAMES: usize = 1024;
 
 /// A stack that several coroutines share.
-pub(super) struct Home {
+pub(crate) struct Home {
     /// The block at the top of the stack, which tells unwinders and overflow reports
     /// who is on it.
     block: NonNull<Control>,
@@ -31,14 +31,16 @@ pub(super) struct Home {
     low: *mut u8,
     top: *mut u8,
     counters: Cell<Counters>,
-    /// How many coroutines are bound to it.
-    pub(super) bound: Cell<usize>,
+    /// The coroutines bound to it.
+    bound: RefCell<Vec<NonNull<Record>>>,
 }
 
 /// What a shared coroutine has beside its control block.
 pub(crate) struct Record {
     pub(super) control: NonNull<Control>,
     pub(super) home: NonNull<Home>,
+    /// Its place among those bound to its home.
+    index: Cell<usize>,
     /// Its frames while it is stored, from its stack pointer up to the home's top.
     frames: RefCell<Vec<u8>>,
     stored: Cell<usize>,
@@ -79,7 +81,7 @@ impl Home {
             low,
             top: block.as_ptr().cast(),
             counters: Cell::default(),
-            bound: Cell::new(0),
+            bound: RefCell::default(),
         })));
         // SAFETY: just set up. A home's block has no use for its ring, so it says which home.
         unsafe { block.as_ref() }.ring.set(home.as_ptr().cast());
@@ -109,6 +111,40 @@ impl Home {
         let home = unsafe { Box::from_raw(home.as_ptr()) };
         // SAFETY: nobody runs on it.
         unsafe { control::release(home.block) };
+    }
+
+    /// Binds a coroutine to this home, for as long as it lives.
+    pub(super) fn bind(&self, record: NonNull<Record>) {
+        let mut bound = self.bound.borrow_mut();
+        // SAFETY: just made.
+        unsafe { record.as_ref() }.index.set(bound.len());
+        bound.push(record);
+    }
+
+    /// Forgets a coroutine that has ended.
+    pub(super) fn unbind(&self, record: &Record) {
+        let mut bound = self.bound.borrow_mut();
+        let index = record.index.get();
+        bound.swap_remove(index);
+        if let Some(moved) = bound.get(index) {
+            // SAFETY: whoever is bound is live.
+            unsafe { moved.as_ref() }.index.set(index);
+        }
+    }
+
+    /// Whether nobody is bound to it.
+    pub(super) fn is_unused(&self) -> bool {
+        self.bound.borrow().is_empty()
+    }
+
+    /// Calls `f` with the block of each coroutine on the home that `block` belongs to.
+    pub(crate) fn for_each(block: &Control, mut f: impl FnMut(&Control)) {
+        // SAFETY: a home's block points to its home; a copier's, which is no home, to nothing.
+        let Some(home) = (unsafe { block.ring.get().cast::<Home>().as_ref() }) else { return };
+        for record in home.bound.borrow().iter() {
+            // SAFETY: whoever is bound is live.
+            f(unsafe { record.as_ref() }.block());
+        }
     }
 
     pub(super) fn range(&self) -> (*mut u8, *mut u8) {
@@ -149,6 +185,7 @@ impl Record {
         Record {
             control,
             home,
+            index: Cell::new(0),
             frames: RefCell::default(),
             stored: Cell::new(0),
             waits_in: Cell::new(core::ptr::null_mut()),

@@ -13,4 +13,5 @@ mod home;
 mod stacks;
 
 pub use coroutine::Coroutine;
+pub(crate) use home::Home;
 pub use stacks::Stacks;

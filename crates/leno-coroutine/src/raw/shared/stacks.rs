@@ -34,7 +34,7 @@ impl Drop for Inner {
     fn drop(&mut self) {
         for home in self.homes.take() {
             // SAFETY: freed below, unless someone is bound to it.
-            if unsafe { home.as_ref() }.bound.get() == 0 {
+            if unsafe { home.as_ref() }.is_unused() {
                 // SAFETY: every coroutine that was bound to it has ended.
                 unsafe { Home::free(home) };
             }
@@ -157,7 +157,6 @@ impl Stacks {
         };
         // SAFETY: a home of these stacks.
         let place = unsafe { home.as_ref() };
-        place.bound.set(place.bound.get() + 1);
         let (low, top) = place.range();
         block.set_range(low.addr(), top.addr());
         block.give_boxed_body(Box::new(body));

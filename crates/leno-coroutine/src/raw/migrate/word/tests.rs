@@ -24,7 +24,7 @@ mod plain {
     }
 }
 
-/// Every interleaving: `RUSTFLAGS="--cfg loom" cargo test --release -p leno-coroutine --lib loom`.
+/// Every interleaving: `RUSTFLAGS="--cfg loom" cargo test --release -p leno-coroutine --lib under_loom`.
 #[cfg(loom)]
 mod under_loom {
     use loom::cell::UnsafeCell;
@@ -82,12 +82,12 @@ mod under_loom {
     }
 
     #[test]
-    fn loom_owner_against_one_thief() {
+    fn s47_owner_against_one_thief_in_every_interleaving() {
         race(1);
     }
 
     #[test]
-    fn loom_owner_against_two_thieves() {
+    fn s55_owner_against_two_thieves_in_every_interleaving() {
         race(2);
     }
 }
