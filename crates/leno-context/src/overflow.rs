@@ -7,7 +7,7 @@
 //! reports overflows of OS threads' stacks).
 //!
 //! The handler runs on the thread's alternate signal stack; std makes one for its own threads,
-//! [`prepare_thread`] makes one where there is none. Everything the handler does is
+//! leno makes one where there is none. Everything the handler does is
 //! async-signal-safe: loads, arithmetic, formatting into a buffer of its own, `write`, `abort`.
 
 #[cfg(not(leno_baton))]

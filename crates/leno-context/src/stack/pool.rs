@@ -2,7 +2,7 @@
 //!
 //! Each thread caches a few stacks per class, so that making and ending a coroutine touches no
 //! lock. What overflows a cache goes to the common pool in batches, still warm. When more than
-//! [`DIRTY_LIMIT`] warm stacks have come together there, the oldest are *trimmed*: their pages
+//! `DIRTY_LIMIT` warm stacks have come together there, the oldest are *trimmed*: their pages
 //! are returned to the system, all but the top page of those within the *warm limit*, and all of
 //! the rest. So the pool is bounded in memory, not in number: a trimmed stack costs address space
 //! only, and is used again before a new one is carved.
