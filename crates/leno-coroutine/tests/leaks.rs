@@ -1,6 +1,7 @@
 //! A coroutine that ends frees its data: memory and stacks stay flat over a million of them, and
 //! every destructor runs once. Figures are of the whole process, so each count has one of its own.
-#![cfg(not(leno_baton))]
+// Sanitizers have memory and signal handlers of their own.
+#![cfg(not(any(leno_baton, leno_asan, leno_tsan)))]
 
 mod support;
 

@@ -204,6 +204,7 @@ fn ring_that_is_ended_while_it_is_drained() {
 
 /// The coroutine is suspended on the stack of one further in, with hardly any of that left.
 #[test]
+#[cfg_attr(any(leno_asan, leno_tsan), ignore = "sanitizers make frames larger")]
 #[cfg(not(leno_baton))]
 #[cfg_attr(miri, ignore = "spawns a process")]
 fn backtrace_of_a_coroutine_suspended_with_little_stack_left_further_in() {

@@ -1,7 +1,8 @@
 //! A coroutine that overflows its stack ends the process with a message that names it, instead of
 //! corrupting a neighbour; other faults and other stacks are reported as ever. Each case is a
 //! process of its own. The baton backend has OS threads' stacks and no such message.
-#![cfg(not(leno_baton))]
+// Sanitizers have memory and signal handlers of their own.
+#![cfg(not(any(leno_baton, leno_asan, leno_tsan)))]
 
 mod support;
 

@@ -147,6 +147,10 @@ fn stacks_are_used_again_also_by_other_threads() {
 
 /// Creates coroutines until there is no address space for another one.
 #[test]
+#[cfg_attr(
+    any(leno_asan, leno_tsan),
+    ignore = "sanitizers reserve more address space than is left"
+)]
 #[cfg_attr(miri, ignore = "spawns a process")]
 fn out_of_memory_is_an_error_and_the_rest_still_works() {
     const TEST: &str = "out_of_memory_is_an_error_and_the_rest_still_works";
