@@ -10,6 +10,7 @@
 
 use std::cell::UnsafeCell;
 use std::hint::black_box;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
 
 use leno_coroutine::{Coroutine, Suspender};
@@ -82,10 +83,17 @@ fn tsan_data_race() {
     unsafe impl Sync for Shared {}
     static SHARED: Shared = Shared(UnsafeCell::new(0));
 
+    // Both are at it at the same time: one after the other they would be ordered by the lock of
+    // the pool, through which the second gets the first one's stack.
+    static READY: AtomicUsize = AtomicUsize::new(0);
     let race = || {
         commit(cfg!(leno_tsan), || {
+            READY.fetch_add(1, Relaxed);
+            while READY.load(Relaxed) < 2 {
+                thread::yield_now();
+            }
             // SAFETY: none, as above.
-            unsafe { *SHARED.0.get() += 1 };
+            (0..1000).for_each(|_| unsafe { *SHARED.0.get() += 1 });
         })
     };
     thread::scope(|s| {

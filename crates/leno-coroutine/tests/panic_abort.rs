@@ -1,7 +1,7 @@
 //! Built with `panic = "abort"` nothing can be unwound: a suspended coroutine that is dropped is
 //! leaked and the program goes on, but a scope that would be left with one aborts with a message.
 //! A small package is built and run for it, offline.
-#![cfg(not(leno_baton))]
+#![cfg(not(any(leno_baton, leno_asan, leno_tsan)))]
 
 mod support;
 

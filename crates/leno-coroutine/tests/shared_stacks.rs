@@ -71,6 +71,7 @@ fn s32_own_stacks_up_to_the_limit_then_shared_ones() {
 }
 
 #[test]
+#[cfg_attr(leno_tsan, ignore = "thread sanitizer makes frames larger")]
 fn s33_only_the_live_frames_are_copied() {
     let stacks = Stacks::new(1);
     let (a, b) = (on(&stacks, counter(0)), on(&stacks, counter(0)));
