@@ -132,6 +132,8 @@ fn carry(carried: Carried) {
     let main = unsafe { &*control }.main.get();
     // SAFETY: it expects these words.
     let ended = catch_unwind(AssertUnwindSafe(|| unsafe { main(word, code, control) }));
+    // What belongs to the thread it stood in for is not this thread's to clean up.
+    set_thread_slot(core::ptr::null());
     if let Err(payload) = ended
         && !payload.is::<CarrierEnds>()
     {
