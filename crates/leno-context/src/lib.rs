@@ -29,6 +29,7 @@ compile_error!(
 
 pub mod control;
 mod name;
+mod outermost;
 pub mod overflow;
 mod sanitizer;
 pub mod stack;

@@ -13,6 +13,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use std::sync::OnceLock;
 
+use crate::outermost::Outermost;
 use crate::stack::pool::Cache;
 use crate::switch;
 
@@ -40,6 +41,7 @@ pub struct Thread {
     /// Whether coroutines made now on this thread are traced.
     pub watching: Cell<bool>,
     slots: [Cell<*mut ()>; 4],
+    outermost: Outermost,
     pub(crate) cache: UnsafeCell<Cache>,
 }
 
@@ -69,6 +71,7 @@ fn first_use() -> &'static Thread {
         live: Cell::new(0),
         watching: Cell::new(watch_all()),
         slots: [const { Cell::new(core::ptr::null_mut()) }; 4],
+        outermost: Outermost::now(),
         cache: UnsafeCell::new(Cache::new()),
     }));
     switch::set_thread_slot(thread.cast_const().cast());
@@ -123,40 +126,10 @@ impl Drop for Guard {
 /// unwound: a coroutine may be inside a borrow of a thread-local that is already gone.
 ///
 /// Known for sure once leno's own guard has been destroyed. Before that it is told by the stack:
-/// those destructors are called by the C library's `__call_tls_dtors`, a few frames above. Only the
-/// outermost frames are looked at, so that dropping a coroutine in the depths of a program costs
-/// nothing; a destructor that itself goes deeper than that is not recognised.
+/// the outermost frames no longer return to where they did when the thread first used leno (see
+/// `outermost.rs`). A thread that calls `exit` in its depths is not recognised.
 pub fn is_ending() -> bool {
-    GUARD.try_with(|_| ()).is_err() || called_by_the_end()
-}
-
-#[cfg(not(all(target_env = "gnu", not(leno_baton))))]
-fn called_by_the_end() -> bool {
-    false
-}
-
-#[cfg(all(target_env = "gnu", not(leno_baton)))]
-fn called_by_the_end() -> bool {
-    /// How near the end of its stack a thread must be to be looked at, in bytes.
-    const OUTERMOST: usize = 16 * 1024;
-    const FRAMES: usize = 64;
-    /// More than the length of that function.
-    const LENGTH: usize = 512;
-    static CALLER: OnceLock<usize> = OnceLock::new();
-    let sp = switch::stack_pointer();
-    let Some((_, high)) = crate::overflow::thread_range() else { return false };
-    if high.wrapping_sub(sp) > OUTERMOST {
-        return false;
-    }
-    let caller = *CALLER.get_or_init(|| {
-        // SAFETY: a C string; asks only.
-        unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__call_tls_dtors".as_ptr()) }.addr()
-    });
-    let mut frames = [core::ptr::null_mut(); FRAMES];
-    // SAFETY: room for that many.
-    let found = unsafe { libc::backtrace(frames.as_mut_ptr(), FRAMES as i32) };
-    let is_caller = |frame: &*mut libc::c_void| frame.addr().wrapping_sub(caller) < LENGTH;
-    caller != 0 && frames[..found as usize].iter().any(is_caller)
+    GUARD.try_with(|_| ()).is_err() || current().outermost.has_changed()
 }
 
 impl Thread {

@@ -110,6 +110,7 @@ fn coroutine_held_by_a_thread_local_older_than_lenos_own() {
 
 /// The handle is dropped before leno knows that the thread ends.
 #[test]
+#[cfg_attr(any(leno_asan, leno_tsan), ignore = "sanitizers object to how that is found out")]
 #[cfg_attr(miri, ignore = "spawns a process")]
 fn coroutine_held_by_a_thread_local_younger_than_lenos_own() {
     const TEST: &str = "coroutine_held_by_a_thread_local_younger_than_lenos_own";
