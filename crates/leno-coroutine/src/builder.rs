@@ -48,7 +48,8 @@ impl Builder {
 
     /// Bytes of stack: a hint. There is a minimum of 16 KiB, sizes are rounded up to a power of
     /// two, and more than 1 GiB is refused when the coroutine is made. A stack uses memory only
-    /// where it is touched.
+    /// where it is touched. A panic that prints a backtrace needs about 20 KiB; foreign code, whose
+    /// frames are not probed, is safest on 256 KiB and more, which have larger guards.
     pub fn stack_size(mut self, bytes: usize) -> Builder {
         self.stack_size = bytes;
         self
