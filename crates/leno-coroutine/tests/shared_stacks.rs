@@ -271,6 +271,24 @@ fn nested_calls_across_two_stacks_come_back_in_order() {
 }
 
 #[test]
+fn a_thread_leaves_nothing_behind() {
+    let nested = || {
+        let stacks = Stacks::new(1);
+        let inner = on(&stacks, counter(0));
+        let outer = on(&stacks, move |_: &Suspender<(), ()>, ()| inner.resume(()).suspended());
+        assert_eq!(outer.resume(()), Step::Finished(Some(0)));
+    };
+    let at_work = || {
+        std::thread::spawn(nested).join().unwrap();
+        leno_coroutine::stack_figures().high_water
+    };
+    let first = (0..20).map(|_| at_work()).max();
+    let later = (0..20).map(|_| at_work()).max();
+    // Other tests run meanwhile and may take stacks, but not one for each of these threads.
+    assert!(later.unwrap() < first.unwrap() + 20, "{first:?}, {later:?}");
+}
+
+#[test]
 fn a_panic_leaves_the_others_alone() {
     let stacks = Stacks::new(1);
     let fails = on(&stacks, |co: &Suspender<(), ()>, ()| {

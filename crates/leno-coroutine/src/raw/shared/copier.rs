@@ -66,11 +66,32 @@ pub(super) fn of_this_thread() -> Result<NonNull<Copier>, StackError> {
     thread::current().count_live(-1);
     let copier = NonNull::from_mut(Box::leak(Box::new(Copier { control, calls: Vec::new() })));
     slot.set(copier.as_ptr().cast());
+    free_at_thread_exit();
     // SAFETY: just made.
     let block = unsafe { control.as_ref() };
     // SAFETY: fresh; its main takes the copier's address, and comes back at once to wait.
     unsafe { unwind::resume(block, Word::new(copier.as_ptr().cast()), code::GO) };
     Ok(copier)
+}
+
+/// Frees this thread's copier when the thread ends, unless a call through it never came back.
+fn free_at_thread_exit() {
+    struct AtExit;
+    impl Drop for AtExit {
+        fn drop(&mut self) {
+            let copier = thread::current().slot(Slot::Copier).replace(core::ptr::null_mut());
+            let Some(copier) = NonNull::new(copier.cast::<Copier>()) else { return };
+            // SAFETY: leaked by `of_this_thread`, just taken out of the slot.
+            let copier = unsafe { Box::from_raw(copier.as_ptr()) };
+            if copier.calls.is_empty() {
+                thread::current().count_live(1);
+                // SAFETY: it waits, and its frames hold nothing that would have to be dropped.
+                unsafe { control::release(copier.control) };
+            }
+        }
+    }
+    thread_local!(static AT_EXIT: AtExit = const { AtExit });
+    let _ = AT_EXIT.try_with(|_| ());
 }
 
 /// Runs `callee` until it suspends or ends, on behalf of `caller`, which is running on a home.
