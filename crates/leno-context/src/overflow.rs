@@ -29,7 +29,8 @@ use crate::switch;
 /// ```
 /// fn depth(n: usize) -> usize {
 ///     leno_context::check_stack(32 * 1024);
-///     1 + depth(n + 1)
+///     let frame = [n; 256];
+///     1 + depth(frame[7] + 1)
 /// }
 /// assert!(std::panic::catch_unwind(|| depth(0)).is_err());
 /// ```
