@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 
-use leno_coroutine::{Coroutine, Local, Step, Suspender, ring, scope, stack_figures};
+use leno_coroutine::{Coroutine, Guards, Local, Step, Suspender, ring, scope, stack_figures};
 use support::{OnDrop, memory, plays, rerun, times};
 
 /// What may come and go unnoticed, in KiB of resident memory.
@@ -121,27 +121,28 @@ fn s40_dropping_ten_thousand_suspended_ones_runs_their_destructors() {
 #[cfg_attr(miri, ignore = "spawns a process")]
 fn s40_a_hundred_thousand_alive_at_once() {
     const TEST: &str = "s40_a_hundred_thousand_alive_at_once";
-    const COUNT: usize = 100_000;
     if !plays(TEST) {
         rerun(TEST).passed();
         return;
     }
+    // Guards that use up mappings, as on older kernels and under emulation, allow fewer.
+    let count = if stack_figures().guards == Guards::Light { 100_000 } else { 25_000 };
     let before = memory("VmRSS");
     let body = |co: &Suspender<usize, usize>, n| co.suspend(n);
-    let all: Vec<Coroutine<usize, usize, usize>> = (0..COUNT)
+    let all: Vec<Coroutine<usize, usize, usize>> = (0..count)
         .map(|n| {
             let coroutine = Coroutine::new(body);
             assert_eq!(coroutine.resume(n), Step::Suspended(n));
             coroutine
         })
         .collect();
-    assert_eq!(stack_figures().live, COUNT);
-    let each = (memory("VmRSS") - before) as f64 / COUNT as f64;
+    assert_eq!(stack_figures().live, count);
+    let each = (memory("VmRSS") - before) as f64 / count as f64;
     assert!(each < 9.0, "{each:.2} KiB each: more than two pages and the handle");
     assert!(all.iter().enumerate().all(|(n, co)| co.resume(n + 1) == Step::Finished(n + 1)));
     drop(all);
     let after = stack_figures();
-    assert_eq!((after.live, after.pooled), (0, COUNT));
+    assert_eq!((after.live, after.pooled), (0, count));
     let kept = memory("VmRSS").saturating_sub(before);
     assert!(kept < 64 * 1024, "{kept} KiB are still resident, though nobody is alive");
 }

@@ -81,7 +81,8 @@ fn s33_only_the_live_frames_are_copied() {
     let counters = stacks.counters();
     assert_eq!((counters.rescues, counters.restores), (2, 1));
     let each = counters.bytes / 3;
-    assert!((32..2048).contains(&each), "{each} bytes a copy");
+    let most = if cfg!(debug_assertions) { 4096 } else { 2048 };
+    assert!((32..most).contains(&each), "{each} bytes a copy");
 }
 
 #[test]
