@@ -100,8 +100,8 @@ mod address {
         LEFT.set(core::ptr::null_mut());
         // SAFETY: valid by the contract of `jump`.
         let target = unsafe { (*to).tool };
-        // A result that is still to be read may be in the base frame. That frame was made while
-        // the switch to it was going on, so it is on the real stack, not on the fake one.
+        // A result that is still to be read may be in the frame that ends here. Frames of functions
+        // with inline assembly, such as the switch, are on the real stack, never on the fake one.
         // SAFETY: a null save pointer destroys the fake stack of the context that ends.
         unsafe {
             __sanitizer_start_switch_fiber(core::ptr::null_mut(), target.bottom, target.size);
