@@ -32,7 +32,6 @@ pub mod migrate;
 #[allow(unsafe_code, reason = "the one place for it; see SAFETY.md")]
 mod raw;
 pub mod ring;
-#[cfg(not(leno_baton))]
 pub mod shared;
 mod step;
 mod suspend;

@@ -6,12 +6,15 @@
 //! constructor is `unsafe`, because safe code can lend a local to another thread and then suspend
 //! (the other thread would write into whatever is at that address by then).
 //!
+//! Members of a ring can be on shared stacks too: [`Stacks::spawn`].
+//!
 //! Coroutines with stacks of their own are the default; take these when millions are idle.
 //!
 //! # Examples
 //! ```
 //! use leno_coroutine::{Step, Suspender, shared};
 //!
+//! # if cfg!(leno_baton) { return Ok(()) }
 //! let stacks = shared::Stacks::new(1);
 //! let counter = |step: u32| {
 //!     move |co: &Suspender<(), u32>, ()| (1..9).for_each(|n| co.suspend(n * step))

@@ -4,6 +4,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
+use leno_coroutine::ring::{self, RingError};
 use leno_coroutine::shared::{Residence, SharedError, Stacks};
 use leno_coroutine::{Step, Suspender};
 
@@ -65,4 +66,40 @@ fn s38_after_a_failed_prepare_both_are_usable() {
     assert_eq!(failing(|| a.resume(())), Step::Suspended(1), "needs no memory");
     assert_eq!(b.resume(()), Step::Suspended(0));
     assert_eq!(a.resume(()), Step::Suspended(2));
+}
+
+#[test]
+fn s37_a_hop_without_memory_is_refused_and_changes_nothing() {
+    let stacks = Stacks::new(1);
+    let turns = std::rc::Rc::new(Cell::new(0));
+    ring::scope(|_| {
+        for _ in 0..2 {
+            let turns = turns.clone();
+            // SAFETY: nothing refers to the members' locals.
+            unsafe {
+                stacks.spawn(move || {
+                    loop {
+                        turns.set(turns.get() + 1);
+                        ring::yield_now()
+                    }
+                })
+            }
+            .unwrap();
+        }
+        // The first member is on the stack now, the second is next.
+        let members = ring::members().unwrap();
+        ring::yield_to(&members[1]).unwrap();
+        let before = ring::members().unwrap();
+        let done = turns.get();
+        let refused = failing(ring::try_yield_now);
+        if let Err(error) = refused {
+            assert!(matches!(error, RingError::NoMemory { .. }), "{error}");
+            assert_eq!(ring::members().unwrap(), before);
+            assert_eq!(turns.get(), done);
+        } else {
+            panic!("there was memory");
+        }
+        ring::yield_now();
+        assert!(turns.get() > done);
+    });
 }

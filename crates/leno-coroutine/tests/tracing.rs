@@ -60,7 +60,7 @@ fn s42_what_happens_outside_is_not_recorded() {
 #[test]
 fn s42_unnamed_ones_are_shown_by_their_id() {
     let (id, text) = trace::record(|| Coroutine::new(|_: &Suspender<(), ()>, ()| ()).id());
-    assert_eq!(text, format!("create #{id}\n"));
+    assert_eq!(text, format!("create #{id}\ndrop #{id}\n"));
 }
 
 #[test]
@@ -81,8 +81,10 @@ fn s42_operations_on_a_ring() {
         "hop to 'a'",
         "hop to 'b'",
         "return 'b'",
+        "hop to 'initial'",
         "hop to 'a'",
         "return 'a'",
+        "hop to 'initial'",
     ];
     assert_eq!(text, lines.join("\n") + "\n");
 }

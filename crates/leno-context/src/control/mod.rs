@@ -50,8 +50,10 @@ pub mod bits {
     pub const FINISHED: u64 = 4;
     /// Operations are traced. Beside the state, so that the fast path tests both at once.
     pub const WATCHED: u64 = 8;
+    /// Its frames may be elsewhere than on its stack: they must be brought there first.
+    pub const SHARED: u64 = 16;
     /// Where the id starts.
-    pub const ID_SHIFT: u32 = 4;
+    pub const ID_SHIFT: u32 = 5;
     /// All state bits.
     pub const STATE: u64 = SUSPENDED | RUNNING | FINISHED;
 
@@ -85,6 +87,8 @@ pub enum Kind {
     Asymmetric,
     /// The members of its ring.
     Member,
+    /// The members of its ring, which bring it onto a shared stack; `extra` is its record.
+    Shared,
     /// The members of its ring, which may be another thread's later; `extra` is its claim.
     Migrant,
     /// Nobody: a stack that several coroutines share; `extra` says who is on it.
@@ -138,7 +142,7 @@ pub struct Control {
     /// The ring this coroutine has entered (as its initial member), if any.
     pub entered: Cell<*mut ()>,
     /// What only some kinds have: for a home the block of the coroutine whose frames are on it,
-    /// for a migrant its claim.
+    /// for a shared member its record, for a migrant its claim.
     pub extra: Cell<*mut ()>,
     own_tool: Cell<sanitizer::Tool>,
     #[cfg(leno_baton)]
@@ -220,6 +224,11 @@ impl Control {
         self.store_tag(if on { tag | bits::WATCHED } else { tag });
     }
 
+    /// Says that its frames may be elsewhere than on its stack.
+    pub fn set_shared(&self) {
+        self.store_tag(self.load_tag() | bits::SHARED);
+    }
+
     /// Whether operations on this coroutine are traced.
     #[inline(always)]
     pub fn watched(&self) -> bool {
@@ -299,7 +308,8 @@ impl Control {
         (self.low.get()..self.high.get()).contains(&address)
     }
 
-    /// Whether the calling code runs on this coroutine's stack, as far as that is known.
+    /// Whether the calling code runs on this coroutine's stack, as far as that is known. Of a
+    /// stack that is shared it is not known whose code runs there.
     #[inline(always)]
     pub fn is_here(&self) -> bool {
         #[cfg(leno_baton)]
@@ -308,7 +318,7 @@ impl Control {
         {
             let sp = switch::stack_pointer();
             let below = (&raw const *self).addr().wrapping_sub(sp);
-            below < self.span.get() as usize || self.holds(sp)
+            below < self.span.get() as usize || self.holds(sp) && self.kind() != Kind::Shared
         }
     }
 

@@ -34,8 +34,9 @@ pub(crate) unsafe fn end<Out, Ret>(control: NonNull<Control>) -> Ended {
     // SAFETY: live by the contract.
     let block = unsafe { control.as_ref() };
     if block.state() == State::New {
+        trace::event("drop", block);
         // SAFETY: new, so its body is in place; not used afterwards.
-        return unsafe { drop_unstarted(control) };
+        return unsafe { drop_unstarted(control, control::release) };
     }
     let mut failed = None;
     if cfg!(panic = "abort") || thread::is_ending() {
@@ -77,8 +78,11 @@ unsafe fn drop_word<Out, Ret>(word: Word, code: usize) {
 /// Drops the body of a coroutine that never ran, and releases it even if that panics.
 ///
 /// # Safety
-/// `control` is live and new, and not used afterwards.
-pub(crate) unsafe fn drop_unstarted(control: NonNull<Control>) -> Ended {
+/// `control` is live and new, and not used afterwards; `release` releases it.
+pub(crate) unsafe fn drop_unstarted(
+    control: NonNull<Control>,
+    release: unsafe fn(NonNull<Control>),
+) -> Ended {
     // SAFETY: live by the contract.
     let block = unsafe { control.as_ref() };
     let drop_body = || {
@@ -87,7 +91,7 @@ pub(crate) unsafe fn drop_unstarted(control: NonNull<Control>) -> Ended {
     };
     let failed = catch_unwind(AssertUnwindSafe(drop_body)).err();
     // SAFETY: never started, the body is dropped (as far as it went).
-    unsafe { control::release(control) };
+    unsafe { release(control) };
     Ended::Gone(failed)
 }
 

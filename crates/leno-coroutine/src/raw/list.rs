@@ -18,7 +18,6 @@ fn for_each(mut f: impl FnMut(&Control)) {
         // SAFETY: live, as long as nobody runs.
         let block = unsafe { block.as_ref() };
         match block.kind() {
-            #[cfg(not(leno_baton))]
             Kind::Home => super::shared::Home::for_each(block, &mut f),
             _ => f(block),
         }
@@ -33,7 +32,7 @@ pub(crate) fn coroutines() -> Vec<Info> {
             id: block.id(),
             name: block.name().clone(),
             state: block.state(),
-            is_member: block.kind() == Kind::Member,
+            is_member: matches!(block.kind(), Kind::Member | Kind::Shared),
             site: block.site(),
             stack_size: block.stack().map_or(0, |stack| stack.size().bytes()),
             status: Status::of(block),

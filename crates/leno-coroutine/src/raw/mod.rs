@@ -7,6 +7,5 @@ pub(crate) mod local;
 pub(crate) mod migrate;
 pub(crate) mod ring;
 pub(crate) mod scope;
-#[cfg(not(leno_baton))]
 pub(crate) mod shared;
 pub(crate) mod suspender;

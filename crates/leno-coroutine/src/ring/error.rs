@@ -43,6 +43,18 @@ pub enum RingError {
         /// The member that tried.
         from: String,
     },
+    /// There is no memory to make room for the member on its shared stack.
+    NoMemory {
+        /// The member whose turn it is.
+        member: String,
+    },
+    /// The coroutine that is on the member's shared stack is in the middle of a call.
+    Occupied {
+        /// The member whose turn it is.
+        member: String,
+        /// Who is on its stack.
+        by: String,
+    },
     /// The thread has no ring yet.
     NoRing,
 }
@@ -69,6 +81,14 @@ impl fmt::Display for RingError {
             RingError::Exiting { from } => {
                 write!(f, "member {from} cannot give control away while its own stack unwinds")
             }
+            RingError::NoMemory { member } => {
+                write!(f, "no memory to make room for member {member} on its shared stack")
+            }
+            RingError::Occupied { member, by } => write!(
+                f,
+                "member {member} cannot have its turn: {by} is on its shared stack, in the middle \
+                 of a call"
+            ),
             RingError::NoRing => f.write_str("this thread has no ring yet"),
         }
     }

@@ -9,8 +9,10 @@ use leno_context::unwind::{self, EXIT_TRIES, code};
 use leno_context::{State, Status};
 
 use super::Ring;
+use super::hop::release;
 use crate::raw::exit::{self, Ended};
 use crate::raw::migrate::Claim;
+use crate::raw::shared::member as shared;
 use crate::ring::Drained;
 use crate::trace;
 
@@ -41,7 +43,7 @@ impl Ring {
             trace::event("drop", block);
             let claim = (block.kind() == Kind::Migrant).then(|| Claim::leave(block));
             // SAFETY: new, out of the queue, not used afterwards.
-            let ended = unsafe { exit::drop_unstarted(member) };
+            let ended = unsafe { exit::drop_unstarted(member, release) };
             if let Some(claim) = claim {
                 claim.finish();
             }
@@ -62,18 +64,31 @@ impl Ring {
         let mut raised = None;
         for _ in 0..EXIT_TRIES {
             // The exit of a coroutine further out may come up here: it waits until all have ended.
-            let hop = catch_unwind(AssertUnwindSafe(|| self.hop(member, code::EXIT)));
-            raised = raised.or(hop.err());
+            match catch_unwind(AssertUnwindSafe(|| self.hop(member, code::EXIT))) {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => {
+                    return self.give_up(block, &error.to_string(), Ended::CannotUnwind);
+                }
+                Err(payload) => raised = raised.or(Some(payload)),
+            }
             if status.is_finished() {
                 return Ended::Gone(raised);
             }
         }
+        self.give_up(block, &exit::refused(block), Ended::Refused)
+    }
+
+    /// Leaves a member that cannot be ended as it is, for ever.
+    fn give_up(&self, block: &Control, why: &str, ended: Ended) -> Ended {
         if self.borrows {
-            unwind::give_up(&exit::refused(block));
+            unwind::give_up(why);
         }
-        exit::report_refused(block);
+        eprintln!("leno: {why}; its stack is leaked");
+        if block.kind() == Kind::Shared {
+            shared::give_up(block);
+        }
         self.gave_up.set(true);
-        Ended::Refused
+        ended
     }
 }
 

@@ -12,30 +12,35 @@ use leno_context::{State, switch};
 use super::Ring;
 use super::queue::{Entry, Waiting};
 use crate::raw::migrate::Claim;
-use crate::ring::Failure;
+use crate::raw::shared::member::{self as shared, Way};
+use crate::ring::{Failure, RingError};
 use crate::trace;
 
 impl Ring {
     /// Gives control to `to`, which is out of the queue; returns when control comes back.
+    ///
+    /// # Errors
+    /// When `to` cannot be brought onto its shared stack. Then nothing has changed.
     #[inline(always)]
-    pub(super) fn hop(&self, to: NonNull<Control>, code: usize) {
+    pub(super) fn hop(&self, to: NonNull<Control>, code: usize) -> Result<(), RingError> {
+        // SAFETY: members of the queue are live.
+        let target = unsafe { to.as_ref() };
+        let tag = target.load_tag() & !bits::STATE | bits::RUNNING;
+        let mut way = Way { context: target.context(), word: EMPTY, code };
+        if tag & (bits::WATCHED | bits::SHARED) != 0 {
+            way = self.way_to(target, code)?;
+        }
         let from = self.current.replace(to);
         // SAFETY: the current member is live while it runs here.
         let from = unsafe { from.as_ref() };
-        // SAFETY: members of the queue are live.
-        let target = unsafe { to.as_ref() };
         from.mark(bits::SUSPENDED);
-        let tag = target.load_tag() & !bits::STATE | bits::RUNNING;
         target.store_tag(tag);
         if from.kind() == Kind::Migrant {
             self.before.set(Some(NonNull::from_ref(from)));
         }
-        if tag & bits::WATCHED != 0 {
-            trace::event(if code == code::GO { "hop to" } else { "exit" }, target);
-        }
         // SAFETY: the target was left by a hop, or is fresh, and is continued by this ring only.
         let (word, code) =
-            unsafe { switch::transfer(from.context(), target.context(), EMPTY, code) };
+            unsafe { switch::transfer(from.context(), way.context, way.word, way.code) };
         // A migrant may be in another ring by now.
         // SAFETY: a member's ring outlives it.
         let ring = unsafe { &*from.ring.get().cast::<Ring>() };
@@ -44,6 +49,22 @@ impl Ring {
             unsafe { ring.summoned(from, word, code) };
         }
         ring.settle();
+        Ok(())
+    }
+
+    /// The way to a member that is traced or on a shared stack.
+    #[cold]
+    #[inline(never)]
+    fn way_to(&self, target: &Control, code: usize) -> Result<Way, RingError> {
+        let way = if target.kind() == Kind::Shared {
+            shared::prepare(target, self.current())?;
+            // SAFETY: prepared; the hop follows.
+            unsafe { shared::way_to(target, code) }
+        } else {
+            Way { context: target.context(), word: EMPTY, code }
+        };
+        trace::event(if code == code::GO { "hop to" } else { "exit" }, target);
+        Ok(way)
     }
 
     /// Continued with another code than GO.
@@ -85,7 +106,7 @@ impl Ring {
         }
         let claim = (block.kind() == Kind::Migrant).then(|| Claim::leave(block));
         // SAFETY: it has finished, and this code runs on another stack.
-        unsafe { control::release(before) };
+        unsafe { release(before) };
         if let Some(claim) = claim {
             claim.finish();
         }
@@ -144,14 +165,46 @@ impl Ring {
             }),
             None => {}
         }
-        let next = if home { self.initial } else { self.next().unwrap_or(self.initial) };
         block.mark(bits::FINISHED);
+        let (next, way) = if home { self.way_home() } else { self.way_on() };
         self.before.set(Some(own));
         self.current.set(next);
         // SAFETY: live.
-        let next = unsafe { next.as_ref() };
-        next.mark(bits::RUNNING);
+        unsafe { next.as_ref() }.mark(bits::RUNNING);
         // SAFETY: left by a hop, or fresh; continued once. Our stack is released by it.
-        unsafe { switch::jump(next.context(), EMPTY, code::GO) }
+        unsafe { switch::jump(way.context, way.word, way.code) }
     }
+
+    fn way_home(&self) -> (NonNull<Control>, Way) {
+        // SAFETY: the initial block is live as long as the ring.
+        let context = unsafe { self.initial.as_ref() }.context();
+        (self.initial, Way { context, word: EMPTY, code: code::GO })
+    }
+
+    /// The next member that can have its turn, which the initial one always can, and the way to it.
+    fn way_on(&self) -> (NonNull<Control>, Way) {
+        while let Some(next) = self.next() {
+            // SAFETY: members of the queue are live.
+            match self.way_to(unsafe { next.as_ref() }, code::GO) {
+                Ok(way) => return (next, way),
+                Err(_) => self.queue().push_back(next),
+            }
+        }
+        self.way_home()
+    }
+}
+
+/// Releases a member that has finished or never started.
+///
+/// # Safety
+/// As for [`control::release`].
+pub(super) unsafe fn release(member: NonNull<Control>) {
+    // SAFETY: live by the contract.
+    let block = unsafe { member.as_ref() };
+    if block.kind() == Kind::Shared {
+        // SAFETY: forwarded.
+        return unsafe { shared::release(block) };
+    }
+    // SAFETY: forwarded.
+    unsafe { control::release(member) };
 }

@@ -36,6 +36,7 @@ use leno_context::{Name, Status};
 use self::enter::{here, here_or_enter};
 use self::queue::{Entry, Queue};
 use super::local;
+use super::shared::member as shared;
 use crate::ring::{Drained, Failure, Member, MemberKind, RingError, SpawnError};
 use crate::{Builder, CreateError, trace};
 
@@ -84,15 +85,18 @@ impl Ring {
     }
 
     #[inline(always)]
-    fn yield_now(&self) {
+    fn yield_now(&self) -> Result<(), RingError> {
         if !self.can_hop() {
-            return;
+            return Ok(());
         }
         if self.draining.get() {
             return self.yield_draining();
         }
         match self.queue().rotate(self.current.get()) {
-            Some(next) => self.hop(next, code::GO),
+            Some(next) => match self.hop(next, code::GO) {
+                Ok(()) => Ok(()),
+                Err(error) => Err(self.stay(next, error)),
+            },
             None => self.yield_past_holes(),
         }
     }
@@ -100,18 +104,25 @@ impl Ring {
     /// The same where the next place holds no plain member.
     #[cold]
     #[inline(never)]
-    fn yield_past_holes(&self) {
-        let Some(next) = self.next() else { return };
+    fn yield_past_holes(&self) -> Result<(), RingError> {
+        let Some(next) = self.next() else { return Ok(()) };
         self.queue().push_back(self.current.get());
-        self.hop(next, code::GO);
+        self.hop(next, code::GO).map_err(|error| self.stay(next, error))
+    }
+
+    /// Undoes what was done to the queue for a hop that was refused.
+    #[cold]
+    #[inline(never)]
+    fn stay(&self, next: NonNull<Control>, error: RingError) -> RingError {
+        self.queue().pop_back();
+        self.queue().push_front(next);
+        error
     }
 
     /// While the ring is drained, whoever is not the initial member gives control to it.
     #[cold]
-    fn yield_draining(&self) {
-        if self.current.get() != self.initial {
-            self.hop(self.initial, code::GO);
-        }
+    fn yield_draining(&self) -> Result<(), RingError> {
+        if self.current.get() == self.initial { Ok(()) } else { self.hop(self.initial, code::GO) }
     }
 
     fn yield_to(&self, member: &Member) -> Result<(), RingError> {
@@ -122,13 +133,11 @@ impl Ring {
             return Err(RingError::Exiting { from: self.current().shown().to_string() });
         }
         if self.draining.get() {
-            self.yield_draining();
-            return Ok(());
+            return self.yield_draining();
         }
         let target = self.take(member)?;
         self.queue().push_back(self.current.get());
-        self.hop(target, code::GO);
-        Ok(())
+        self.hop(target, code::GO)
     }
 
     /// Takes a certain member out of the queue.
@@ -144,9 +153,13 @@ impl Ring {
             return Err(RingError::Finished { member: name() });
         };
         // SAFETY: live, and of this thread, so it stays so.
-        let ring = unsafe { control.as_ref() }.ring.get();
-        if !core::ptr::eq(ring.cast(), self) {
+        let block = unsafe { control.as_ref() };
+        if !core::ptr::eq(block.ring.get().cast(), self) {
             return Err(RingError::OtherRing { member: name() });
+        }
+        if block.kind() == Kind::Shared {
+            // So that the hop will not be refused once the queue has changed.
+            shared::prepare(block, self.current())?;
         }
         // A live member that is neither current nor in the queue has refused to end.
         let waiting = self.queue().remove(control);
@@ -244,13 +257,36 @@ pub(super) fn check_here() -> Result<(), RingError> {
 }
 
 /// Makes `control` the next member of the current ring.
-pub(super) fn adopt_here(control: NonNull<Control>) -> Result<(), RingError> {
-    here_or_enter()?.adopt(control);
-    Ok(())
+pub(super) fn adopt_here(control: NonNull<Control>) -> Result<Member, RingError> {
+    let ring = here_or_enter()?;
+    ring.adopt(control);
+    Ok(ring.member(control))
 }
 
 /// The base of every member's stack.
 unsafe extern "C-unwind" fn main<F: FnOnce()>(_: Word, _go: usize, control: *mut Control) -> ! {
+    // SAFETY: created with an `F`, which nobody has taken.
+    let take = |block: &Control| unsafe { block.take_body::<F>() };
+    // SAFETY: entered as the member of `control`.
+    unsafe { run(control, take) }
+}
+
+/// The same for a body that is on the heap.
+pub(super) unsafe extern "C-unwind" fn main_boxed<F: FnOnce()>(
+    _: Word,
+    _go: usize,
+    control: *mut Control,
+) -> ! {
+    // SAFETY: created with a boxed `F`, which nobody has taken.
+    let take = |block: &Control| unsafe { block.take_boxed_body::<F>() };
+    // SAFETY: entered as the member of `control`.
+    unsafe { run(control, take) }
+}
+
+/// # Safety
+/// Called as the first thing on the stack of the member of `control`, whose body `take` takes.
+#[inline(always)]
+unsafe fn run<F: FnOnce()>(control: *mut Control, take: impl FnOnce(&Control) -> F) -> ! {
     unwind::begun();
     let run = || {
         // SAFETY: a running member's block is live.
@@ -260,9 +296,7 @@ unsafe extern "C-unwind" fn main<F: FnOnce()>(_: Word, _go: usize, control: *mut
         // SAFETY: a member's ring outlives it.
         unsafe { &*block.ring.get().cast::<Ring>() }.settle();
         let _locals = local::Clear(control);
-        // SAFETY: created with an `F`, which nobody has taken.
-        let body = unsafe { block.take_body::<F>() };
-        body();
+        take(block)();
     };
     let failed = catch_unwind(AssertUnwindSafe(run)).err();
     // SAFETY: live.
@@ -276,8 +310,7 @@ unsafe extern "C-unwind" fn main<F: FnOnce()>(_: Word, _go: usize, control: *mut
 #[inline(always)]
 pub(crate) fn yield_now() -> Result<(), RingError> {
     if let Some(ring) = enter::used_here() {
-        ring.yield_now();
-        return Ok(());
+        return ring.yield_now();
     }
     yield_slowly()
 }
@@ -287,10 +320,7 @@ pub(crate) fn yield_now() -> Result<(), RingError> {
 #[inline(never)]
 fn yield_slowly() -> Result<(), RingError> {
     match here() {
-        Ok(ring) => {
-            ring.yield_now();
-            Ok(())
-        }
+        Ok(ring) => ring.yield_now(),
         // A thread that has no ring has nobody to yield to.
         Err(RingError::NoRing) => Ok(()),
         Err(error) => Err(error),

@@ -207,6 +207,12 @@ impl Queue {
         None
     }
 
+    /// Forgets the last one, which is there.
+    pub(super) fn pop_back(&mut self) {
+        let last = self.tail - 1;
+        self.take_out(last);
+    }
+
     /// Takes a plain member; `false` if it is not waiting here.
     pub(super) fn remove(&mut self, member: NonNull<Control>) -> bool {
         // SAFETY: a live block of this thread.

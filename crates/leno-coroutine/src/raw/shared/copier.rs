@@ -9,6 +9,9 @@
 //!   caller --REQUEST--> copier --GO--> callee
 //!   caller <--(code)--- copier <--(code)-- callee
 //! ```
+//! A hop between members of a ring that are on the same home goes through the copier too, one
+//! way: `from --HOP--> copier --GO--> to`. Nobody waits for its end.
+//!
 //! Calls nest: while a callee runs, the copier waits in the callee's `back`; a request made
 //! meanwhile is sent there. With no call pending it waits in its own `back` block.
 
@@ -24,9 +27,13 @@ use leno_context::unwind::{self, code};
 use leno_context::word::{EMPTY, Word};
 
 use super::home::{self, Record};
+use super::member::Way;
 
 /// Beside the codes of `leno_context::unwind::code`: asks the copier to continue a callee.
 const REQUEST: usize = 64;
+/// Asks the copier to bring in the member whose record the word is, and to continue it with the
+/// code that is added to this one.
+const HOP: usize = 128;
 
 /// One call in progress.
 struct Call {
@@ -121,6 +128,14 @@ pub(super) unsafe fn call(
     arrived
 }
 
+/// The way to a member on the home that the calling code runs on.
+pub(super) fn way_to(record: NonNull<Record>, code: usize) -> Way {
+    let copier = of_this_thread().expect("prepared");
+    // SAFETY: this thread's copier; no other reference to it is alive.
+    let context = unsafe { copier.as_ref() }.waits_in();
+    Way { context, word: Word::new(record.as_ptr().cast()), code: HOP + code }
+}
+
 impl Copier {
     /// Where the copier waits while others run.
     fn waits_in(&self) -> *mut Context {
@@ -149,6 +164,23 @@ impl Copier {
         let block = unsafe { callee.as_ref() }.block();
         // SAFETY: it was left, or is fresh; it comes back here.
         unsafe { switch::transfer(block.back(), block.context(), request.word, request.code) }
+    }
+
+    /// Continues the member that another one, which has left, hops to.
+    ///
+    /// # Safety
+    /// Word and code are those of a HOP.
+    unsafe fn hop(&mut self, word: Word, code: usize) -> (Word, usize) {
+        // SAFETY: the word of a HOP is an address.
+        let record = unsafe { word.assume_init() }.cast::<Record>();
+        // SAFETY: that of a live record.
+        let record = unsafe { NonNull::new_unchecked(record) };
+        // SAFETY: prepared by whoever hops; this code runs on the copier's stack.
+        unsafe { home::bring_in(record) };
+        // SAFETY: live, and brought in.
+        let block = unsafe { record.as_ref() }.block();
+        // SAFETY: it was left, or is fresh; the next request comes where the copier waits.
+        unsafe { switch::transfer(self.waits_in(), block.context(), EMPTY, code - HOP) }
     }
 
     /// Ends the latest call: the callee has come back with this word and code.
@@ -189,6 +221,8 @@ unsafe extern "C-unwind" fn main(word: Word, _go: usize, control: *mut Control) 
         (word, code) = match code {
             // SAFETY: the code says what the word is.
             REQUEST => unsafe { copier.begin(word) },
+            // SAFETY: as above.
+            HOP.. => unsafe { copier.hop(word, code) },
             // SAFETY: anything else comes from the callee of the latest call.
             _ => unsafe { copier.end(word, code) },
         };

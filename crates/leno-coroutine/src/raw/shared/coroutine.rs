@@ -6,7 +6,7 @@ use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 use std::panic::resume_unwind;
 
-use leno_context::control::{self, Control, bits};
+use leno_context::control::{Control, bits};
 use leno_context::unwind::{self, EXIT_TRIES, code};
 use leno_context::word::{self, EMPTY, Word};
 use leno_context::{Name, State, Status, thread};
@@ -25,7 +25,6 @@ pub struct Coroutine<In, Out, Ret = ()> {
     suspended: u64,
     name: Name,
     finished: Cell<bool>,
-    _stacks: Stacks,
     types: PhantomData<fn(In) -> (Out, Ret)>,
 }
 
@@ -34,15 +33,12 @@ impl<In, Out, Ret> Coroutine<In, Out, Ret> {
     pub(super) fn new(control: NonNull<Control>, home: NonNull<Home>, stacks: Stacks) -> Self {
         // SAFETY: just made.
         let block = unsafe { control.as_ref() };
-        let record = NonNull::from_mut(Box::leak(Box::new(Record::new(control, home))));
-        // SAFETY: a home outlives the coroutines bound to it.
-        unsafe { home.as_ref() }.bind(record);
+        trace::event("create", block);
         Coroutine {
-            record,
+            record: Record::new(control, home, stacks),
             suspended: block.id() << bits::ID_SHIFT | bits::SUSPENDED,
             name: block.name().clone(),
             finished: Cell::new(false),
-            _stacks: stacks,
             types: PhantomData,
         }
     }
@@ -180,15 +176,8 @@ impl<In, Out, Ret> Coroutine<In, Out, Ret> {
     /// Frees what a coroutine that has ended (or never started) had.
     fn release(&self) {
         self.finished.set(true);
-        let home = self.record().home();
-        if self.record().is_resident() {
-            home.set_occupant(None);
-        }
-        home.unbind(self.record());
         // SAFETY: it has ended; nobody runs on its frames.
-        unsafe { control::release(self.record().control) };
-        // SAFETY: the record does not use it any more.
-        unsafe { control::give_back_block(self.record().control) };
+        unsafe { self.record().release() };
     }
 
     /// Ends it, for the handle is going away.
@@ -255,8 +244,10 @@ impl<In, Out, Ret> Drop for Coroutine<In, Out, Ret> {
             self.end();
         }
         if self.finished.get() {
-            // SAFETY: leaked when it was made; the coroutine has ended, and nobody else uses it.
-            drop(unsafe { Box::from_raw(self.record.as_ptr()) });
+            // SAFETY: the coroutine has been released, and nobody else uses its record.
+            unsafe { Record::free(self.record) };
+        } else {
+            self.record().give_up();
         }
     }
 }

@@ -17,6 +17,7 @@ use leno_context::switch::{self, Context};
 use leno_context::word::Word;
 use leno_context::{Name, State};
 
+use super::Stacks;
 use crate::shared::Counters;
 
 /// Bytes of stack between the preparation of a call and its switch.
@@ -47,6 +48,8 @@ pub(crate) struct Record {
     /// Where it waits, in its own frames, for a coroutine it has called through the copier; null
     /// if it does not.
     pub(super) waits_in: Cell<*mut Context>,
+    /// Keeps its home alive.
+    stacks: Cell<Option<Stacks>>,
 }
 
 /// Why a coroutine cannot be brought onto its home.
@@ -67,6 +70,9 @@ impl Home {
         size: StackSize,
         site: &'static core::panic::Location<'static>,
     ) -> Result<NonNull<Home>, StackError> {
+        if cfg!(leno_baton) {
+            panic!("the baton backend cannot share stacks");
+        }
         let stack = stack::take(size)?;
         let (block, low) = (control::block_of(&stack), stack.limit());
         let spec = Spec { name: Name::from("home"), site, size, kind: Kind::Home, watched: false };
@@ -181,15 +187,55 @@ impl Home {
 }
 
 impl Record {
-    pub(super) fn new(control: NonNull<Control>, home: NonNull<Home>) -> Record {
-        Record {
+    /// The record of a coroutine that was just made, bound to a home of these stacks. It is leaked:
+    /// see [`Self::free`] and [`Self::give_up`].
+    pub(super) fn new(
+        control: NonNull<Control>,
+        home: NonNull<Home>,
+        stacks: Stacks,
+    ) -> NonNull<Record> {
+        let record = NonNull::from_mut(Box::leak(Box::new(Record {
             control,
             home,
             index: Cell::new(0),
             frames: RefCell::default(),
             stored: Cell::new(0),
             waits_in: Cell::new(core::ptr::null_mut()),
+            stacks: Cell::new(Some(stacks)),
+        })));
+        // SAFETY: a home outlives the coroutines bound to it.
+        unsafe { home.as_ref() }.bind(record);
+        record
+    }
+
+    /// Ends a coroutine that has finished or never started: its block and its place on its home.
+    ///
+    /// # Safety
+    /// As for [`control::release`].
+    pub(super) unsafe fn release(&self) {
+        if self.is_resident() {
+            self.home().set_occupant(None);
         }
+        self.home().unbind(self);
+        // SAFETY: forwarded.
+        unsafe { control::release(self.control) };
+        // SAFETY: the record does not use it any more.
+        unsafe { control::give_back_block(self.control) };
+    }
+
+    /// Frees the record of a coroutine that has been released.
+    ///
+    /// # Safety
+    /// Nobody uses it afterwards, and nobody runs on its home who is not bound to it.
+    pub(super) unsafe fn free(record: NonNull<Record>) {
+        // SAFETY: leaked by `new`.
+        drop(unsafe { Box::from_raw(record.as_ptr()) });
+    }
+
+    /// Leaves the record of a coroutine that cannot be ended: with it its home stays, but not the
+    /// other homes of its stacks.
+    pub(super) fn give_up(&self) {
+        self.stacks.take();
     }
 
     #[inline(always)]

@@ -10,6 +10,7 @@
 mod copier;
 mod coroutine;
 mod home;
+pub(crate) mod member;
 mod stacks;
 
 pub use coroutine::Coroutine;

@@ -5,14 +5,14 @@ use core::ptr::NonNull;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use leno_context::control::{self, Kind};
+use leno_context::control::{self, Control, Kind, Main};
 use leno_context::stack::StackSize;
 
 use super::Coroutine;
 use super::coroutine::main;
 use super::home::Home;
 use crate::shared::Counters;
-use crate::{Builder, CreateError, Suspender, trace};
+use crate::{Builder, CreateError, Suspender};
 
 /// A bounded number of stacks for any number of coroutines.
 ///
@@ -103,8 +103,9 @@ impl Stacks {
         Ret: 'static,
     {
         let site = Location::caller();
-        // SAFETY: forwarded.
-        unsafe { self.create(builder, site, None, body) }
+        let made =
+            self.create(builder, site, None, Kind::Asymmetric, main::<F, In, Out, Ret>, body);
+        made.map(|(control, home)| Coroutine::new(control, home, self.clone()))
     }
 
     /// As [`Self::coroutine`], on the stack that `other` is on.
@@ -127,24 +128,25 @@ impl Stacks {
         Ret: 'static,
     {
         let site = Location::caller();
-        // SAFETY: forwarded.
-        unsafe { self.create(Builder::new(), site, Some(other.home()), body) }
+        let (beside, main) = (Some(other.home()), main::<F, In, Out, Ret> as Main);
+        let made = self.create(Builder::new(), site, beside, Kind::Asymmetric, main, body);
+        made.map(|(control, home)| Coroutine::new(control, home, self.clone()))
     }
 
-    unsafe fn create<F, In, Out, Ret>(
+    /// Makes a control block for a coroutine on a home, with its body on the heap.
+    pub(super) fn create<F>(
         &self,
         builder: Builder,
         site: &'static Location<'static>,
         home: Option<NonNull<Home>>,
+        kind: Kind,
+        main: Main,
         body: F,
-    ) -> Result<Coroutine<In, Out, Ret>, CreateError>
-    where
-        F: FnOnce(&Suspender<In, Out>, In) -> Ret + 'static,
-    {
-        let spec = builder.spec(site, Kind::Asymmetric)?;
+    ) -> Result<(NonNull<Control>, NonNull<Home>), CreateError> {
+        let spec = builder.spec(site, kind)?;
         let control = control::spare_block();
         // SAFETY: a spare block is ours.
-        unsafe { control::set_up(control.as_ptr(), spec, None, main::<F, In, Out, Ret>) };
+        unsafe { control::set_up(control.as_ptr(), spec, None, main) };
         // SAFETY: just set up.
         let block = unsafe { control.as_ref() };
         let home = match home.map_or_else(|| self.home_for(block.id(), site), Ok) {
@@ -163,8 +165,7 @@ impl Stacks {
         // SAFETY: set up above; it starts at the home's top once it has been brought in.
         unsafe { control::start_at(control, low, top) };
         leno_context::thread::current().count_live(1);
-        trace::event("create", block);
-        Ok(Coroutine::new(control, home, self.clone()))
+        Ok((control, home))
     }
 
     fn home_for(
