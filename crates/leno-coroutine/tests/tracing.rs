@@ -54,7 +54,8 @@ fn s42_what_happens_outside_is_not_recorded() {
         drop(named("outer"));
         inner
     });
-    assert_eq!((inner.as_str(), outer.as_str()), ("create 'inner'\n", "create 'outer'\n"));
+    assert_eq!(inner, "create 'inner'\n");
+    assert_eq!(outer, "drop 'inner'\ncreate 'outer'\ndrop 'outer'\n");
 }
 
 #[test]
