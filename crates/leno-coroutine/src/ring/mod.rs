@@ -175,7 +175,7 @@ fn refuse(error: &RingError) -> ! {
 /// # Errors
 /// [`RingError::InsideAsymmetric`].
 pub fn try_yield_now() -> Result<(), RingError> {
-    raw::ring::yield_now()
+    raw::ring::yield_now().map_err(|error| *error)
 }
 
 /// Gives control to `member` next. Later yields are first come, first served again.

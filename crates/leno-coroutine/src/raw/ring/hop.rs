@@ -21,8 +21,24 @@ impl Ring {
     ///
     /// # Errors
     /// When `to` cannot be brought onto its shared stack. Then nothing has changed.
+    pub(super) fn hop(&self, to: NonNull<Control>, code: usize) -> Result<(), Box<RingError>> {
+        let from = self.current.get();
+        // SAFETY: the current member is live while it runs here.
+        if unsafe { from.as_ref() }.kind() == Kind::Migrant {
+            self.before.set(Some(from));
+        }
+        // A hop that is refused has left nobody.
+        self.hop_from(from, to, code).inspect_err(|_| self.before.set(None))
+    }
+
+    /// The same, where nothing is to be done for `from`, the current member, once it has been left.
     #[inline(always)]
-    pub(super) fn hop(&self, to: NonNull<Control>, code: usize) -> Result<(), RingError> {
+    pub(super) fn hop_from(
+        &self,
+        from: NonNull<Control>,
+        to: NonNull<Control>,
+        code: usize,
+    ) -> Result<(), Box<RingError>> {
         // SAFETY: members of the queue are live.
         let target = unsafe { to.as_ref() };
         let tag = target.load_tag() & !bits::STATE | bits::RUNNING;
@@ -30,14 +46,11 @@ impl Ring {
         if tag & (bits::WATCHED | bits::SHARED) != 0 {
             way = self.way_to(target, code)?;
         }
-        let from = self.current.replace(to);
+        self.current.set(to);
         // SAFETY: the current member is live while it runs here.
         let from = unsafe { from.as_ref() };
         from.mark(bits::SUSPENDED);
         target.store_tag(tag);
-        if from.kind() == Kind::Migrant {
-            self.before.set(Some(NonNull::from_ref(from)));
-        }
         // SAFETY: the target was left by a hop, or is fresh, and is continued by this ring only.
         let (word, code) =
             unsafe { switch::transfer(from.context(), way.context, way.word, way.code) };
@@ -55,9 +68,9 @@ impl Ring {
     /// The way to a member that is traced or on a shared stack.
     #[cold]
     #[inline(never)]
-    fn way_to(&self, target: &Control, code: usize) -> Result<Way, RingError> {
+    fn way_to(&self, target: &Control, code: usize) -> Result<Way, Box<RingError>> {
         let way = if target.kind() == Kind::Shared {
-            shared::prepare(target, self.current())?;
+            shared::prepare(target, self.current()).map_err(Box::new)?;
             // SAFETY: prepared; the hop follows.
             unsafe { shared::way_to(target, code) }
         } else {
@@ -90,14 +103,15 @@ impl Ring {
     /// What whoever runs next does for whoever ran before.
     #[inline(always)]
     pub(super) fn settle(&self) {
-        if let Some(before) = self.before.take() {
-            self.settle_for(before);
+        if self.before.get().is_some() {
+            self.settle_for();
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn settle_for(&self, before: NonNull<Control>) {
+    fn settle_for(&self) {
+        let Some(before) = self.before.take() else { return };
         // SAFETY: not released yet, and not offered yet: still ours.
         let block = unsafe { before.as_ref() };
         if block.state() != State::Finished {

@@ -85,15 +85,16 @@ impl Ring {
     }
 
     #[inline(always)]
-    fn yield_now(&self) -> Result<(), RingError> {
+    fn yield_now(&self) -> Result<(), Box<RingError>> {
         if !self.can_hop() {
             return Ok(());
         }
         if self.draining.get() {
             return self.yield_draining();
         }
-        match self.queue().rotate(self.current.get()) {
-            Some(next) => match self.hop(next, code::GO) {
+        let current = self.current.get();
+        match self.queue().rotate(current) {
+            Some(next) => match self.hop_from(current, next, code::GO) {
                 Ok(()) => Ok(()),
                 Err(error) => Err(self.stay(next, error)),
             },
@@ -104,7 +105,7 @@ impl Ring {
     /// The same where the next place holds no plain member.
     #[cold]
     #[inline(never)]
-    fn yield_past_holes(&self) -> Result<(), RingError> {
+    fn yield_past_holes(&self) -> Result<(), Box<RingError>> {
         let Some(next) = self.next() else { return Ok(()) };
         self.queue().push_back(self.current.get());
         self.hop(next, code::GO).map_err(|error| self.stay(next, error))
@@ -113,7 +114,7 @@ impl Ring {
     /// Undoes what was done to the queue for a hop that was refused.
     #[cold]
     #[inline(never)]
-    fn stay(&self, next: NonNull<Control>, error: RingError) -> RingError {
+    fn stay(&self, next: NonNull<Control>, error: Box<RingError>) -> Box<RingError> {
         self.queue().pop_back();
         self.queue().push_front(next);
         error
@@ -121,7 +122,7 @@ impl Ring {
 
     /// While the ring is drained, whoever is not the initial member gives control to it.
     #[cold]
-    fn yield_draining(&self) -> Result<(), RingError> {
+    fn yield_draining(&self) -> Result<(), Box<RingError>> {
         if self.current.get() == self.initial { Ok(()) } else { self.hop(self.initial, code::GO) }
     }
 
@@ -133,11 +134,11 @@ impl Ring {
             return Err(RingError::Exiting { from: self.current().shown().to_string() });
         }
         if self.draining.get() {
-            return self.yield_draining();
+            return self.yield_draining().map_err(|error| *error);
         }
         let target = self.take(member)?;
         self.queue().push_back(self.current.get());
-        self.hop(target, code::GO)
+        self.hop(target, code::GO).map_err(|error| *error)
     }
 
     /// Takes a certain member out of the queue.
@@ -308,7 +309,7 @@ unsafe fn run<F: FnOnce()>(control: *mut Control, take: impl FnOnce(&Control) ->
 }
 
 #[inline(always)]
-pub(crate) fn yield_now() -> Result<(), RingError> {
+pub(crate) fn yield_now() -> Result<(), Box<RingError>> {
     if let Some(ring) = enter::used_here() {
         return ring.yield_now();
     }
@@ -318,12 +319,12 @@ pub(crate) fn yield_now() -> Result<(), RingError> {
 /// The same, from a context that was not the last one to use its ring.
 #[cold]
 #[inline(never)]
-fn yield_slowly() -> Result<(), RingError> {
+fn yield_slowly() -> Result<(), Box<RingError>> {
     match here() {
         Ok(ring) => ring.yield_now(),
         // A thread that has no ring has nobody to yield to.
         Err(RingError::NoRing) => Ok(()),
-        Err(error) => Err(error),
+        Err(error) => Err(Box::new(error)),
     }
 }
 

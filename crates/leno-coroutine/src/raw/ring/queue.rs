@@ -156,7 +156,10 @@ impl Queue {
         if head == tail {
             return None;
         }
-        let next = self.at(head).as_ref()?.as_member()?;
+        let (slots, mask) = (self.buffer.as_mut_ptr(), self.buffer.len().wrapping_sub(1));
+        // SAFETY: as in `at`.
+        let first = unsafe { &mut *slots.add(head as usize & mask) };
+        let next = first.as_ref()?.as_member()?;
         // SAFETY: the running member is live.
         if unsafe { current.as_ref() }.kind() == Kind::Migrant {
             return None;
@@ -164,11 +167,15 @@ impl Queue {
         if tail - head > FITS_CACHE {
             self.prefetch(head + AHEAD);
         }
-        // A plain entry has nothing to drop.
-        core::mem::forget(self.at(head).take());
+        // SAFETY: nothing is dropped: plain entries have nothing to drop.
+        unsafe { core::ptr::write(first, None) };
         self.head = head + 1;
         self.tail = tail + 1;
-        self.put(tail, current);
+        // SAFETY: as in `at`.
+        let last = unsafe { slots.add(tail as usize & mask) };
+        // SAFETY: nothing is dropped: there is no entry yet.
+        unsafe { last.write(Some(Entry(current.cast()))) };
+        set_place(current, tail);
         Some(next)
     }
 
