@@ -1,7 +1,7 @@
 //! Holds `docs/conformance.md` and the tree together.
 //!
 //! The table promises a proof for every requirement; this test makes the promise checkable. It
-//! fails when a row is missing or doubled, when a proof is named that does not exist, and when a
+//! fails when a row is missing or doubled, when a proof is named twice or does not exist, and when a
 //! test carries an id that no row has or that its row does not list. All problems are reported at
 //! once, each with what to do.
 //!
@@ -94,6 +94,8 @@ fn check(tree: &Tree) -> Vec<String> {
         let proofs = check_row(&cells, columns, &mut problems);
         let wrong = proofs.iter().filter_map(|proof| check_proof(proof, tree, &functions));
         problems.extend(wrong.map(|what| format!("{id}: {what}")));
+        let again = proofs.iter().enumerate().filter(|(i, proof)| proofs[..*i].contains(proof));
+        problems.extend(again.map(|(_, proof)| format!("{id}: names `{proof}` twice: keep one")));
         if listed.insert(id, proofs).is_some() {
             problems.push(format!("{id}: has two rows: keep one"));
         }
@@ -350,6 +352,7 @@ fn each_planted_mistake_is_found() {
         ("S3", "open", "done", "S3: is done without a proof"),
         ("K1", "- |", "k1_bare |", "K1: proof `k1_bare` is of no form"),
         ("K1", "- |", "`k1_gone` |", "K1: no function `k1_gone`"),
+        ("K1", "- |", "`k1_x`, `k1_x` |", "K1: names `k1_x` twice"),
         ("K1", "- |", "`helper` |", "K1: no function `helper`"),
         ("E1", "- |", "`crates/a/compile_fail/e1_gone.rs` |", "E1: no file `crates/a/comp"),
         ("N1", "- |", "`bench:gone` |", "N1: no bench \"gone\""),
