@@ -27,8 +27,9 @@ use crate::switch;
 ///
 /// # Examples
 /// ```
+/// # use leno_context as leno;
 /// fn depth(n: usize) -> usize {
-///     leno_context::check_stack(32 * 1024);
+///     leno::check_stack(32 * 1024);
 ///     let frame = [n; 256];
 ///     1 + depth(frame[7] + 1)
 /// }

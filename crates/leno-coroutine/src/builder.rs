@@ -13,14 +13,15 @@ use crate::{Coroutine, CreateError, Suspender, Unstarted, raw, trace};
 ///
 /// # Examples
 /// ```
-/// use leno_coroutine::{Builder, Step, Suspender};
+/// # use leno_coroutine as leno;
+/// use leno::{Builder, Step};
 ///
 /// let echo = Builder::new()
 ///     .name("echo")
 ///     .stack_size(16 * 1024)
-///     .coroutine(|co: &Suspender<u32, u32>, mut n| loop { n = co.suspend(n) })?;
+///     .coroutine(|co, mut n| loop { n = co.suspend(n) })?;
 /// assert_eq!(echo.resume(7), Step::Suspended(7));
-/// # Ok::<(), leno_coroutine::CreateError>(())
+/// # Ok::<(), leno::CreateError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Builder {

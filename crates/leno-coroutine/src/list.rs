@@ -52,14 +52,15 @@ impl fmt::Display for Info {
 ///
 /// # Examples
 /// ```
-/// use leno_coroutine::{Builder, Suspender, list};
+/// # use leno_coroutine as leno;
+/// use leno::{Builder, list};
 ///
-/// let pump = Builder::new().name("pump").coroutine(|co: &Suspender<(), ()>, ()| co.suspend(()))?;
+/// let pump = Builder::new().name("pump").coroutine(|co, ()| co.suspend(()))?;
 /// pump.resume(());
 /// let all = list::coroutines();
 /// assert!(all[0].to_string().starts_with("coroutine 'pump'[suspended], created at"));
 /// println!("{}", all[0].backtrace().expect("it is suspended"));
-/// # Ok::<(), leno_coroutine::CreateError>(())
+/// # Ok::<(), leno::CreateError>(())
 /// ```
 pub fn coroutines() -> Vec<Info> {
     raw::list::coroutines()

@@ -9,8 +9,9 @@ use crate::raw;
 ///
 /// # Examples
 /// ```
-/// use core::cell::Cell;
-/// use leno_coroutine::{Coroutine, Local, Suspender};
+/// # use leno_coroutine as leno;
+/// use leno::{Coroutine, Local, Suspender};
+/// use std::cell::Cell;
 ///
 /// static DEPTH: Local<Cell<u32>> = Local::new(|| Cell::new(0));
 ///

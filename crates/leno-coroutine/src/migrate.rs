@@ -16,11 +16,12 @@
 //!
 //! # Examples
 //! ```
-//! use leno_coroutine::{Builder, Step, Suspender};
+//! # use leno_coroutine as leno;
+//! use leno::{Builder, Step};
 //!
 //! // SAFETY: the body keeps nothing but integers across its suspensions.
 //! let counter = unsafe {
-//!     Builder::new().migratable(|co: &Suspender<(), u32>, ()| (1..4).for_each(|n| co.suspend(n)))
+//!     Builder::new().migratable(|co, ()| (1..4).for_each(|n| co.suspend(n)))
 //! }?;
 //! assert_eq!(counter.resume(()).unwrap(), Step::Suspended(1));
 //! std::thread::scope(|s| {
@@ -30,7 +31,7 @@
 //!     });
 //! });
 //! assert!(counter.resume(()).is_err(), "it belongs to the other thread now");
-//! # Ok::<(), leno_coroutine::CreateError>(())
+//! # Ok::<(), leno::CreateError>(())
 //! ```
 
 use core::fmt;

@@ -12,7 +12,8 @@
 //!
 //! # Examples
 //! ```
-//! use leno_coroutine::{Step, Suspender, shared};
+//! # use leno_coroutine as leno;
+//! use leno::{Step, Suspender, shared};
 //!
 //! # if cfg!(leno_baton) { return Ok(()) }
 //! let stacks = shared::Stacks::new(1);
@@ -26,7 +27,7 @@
 //! assert_eq!(ones.residence(), shared::Residence::Stored);
 //! assert_eq!(ones.resume(()), Step::Suspended(2));
 //! assert_eq!(stacks.counters().rescues, 2);
-//! # Ok::<(), leno_coroutine::CreateError>(())
+//! # Ok::<(), leno::CreateError>(())
 //! ```
 
 use core::fmt;

@@ -32,13 +32,14 @@ impl<In, Out> Suspender<In, Out> {
     ///
     /// # Examples
     /// ```
-    /// use leno_coroutine::{Coroutine, Step, Suspend, Suspender};
+    /// # use leno_coroutine as leno;
+    /// use leno::{Coroutine, Step, Suspend};
     ///
     /// fn count(co: &impl Suspend<i64, u8>, first: i64) -> u8 {
     ///     (co.suspend(first as u8) + 1) as u8
     /// }
     /// // A coroutine of i32 in and String out runs a body of i64 in and u8 out.
-    /// let co = Coroutine::new(|co: &Suspender<i32, String>, first| {
+    /// let co = Coroutine::new(|co, first: i32| {
     ///     count(&co.map(i64::from, |n: u8| n.to_string()), first.into())
     /// });
     /// assert_eq!(co.resume(7), Step::Suspended("7".to_owned()));

@@ -42,10 +42,11 @@ fn set(on: bool) {
 ///
 /// # Examples
 /// ```
-/// use leno_coroutine::{Builder, Suspender, trace};
+/// # use leno_coroutine as leno;
+/// use leno::{Builder, trace};
 ///
 /// let (_, text) = trace::record(|| {
-///     let co = Builder::new().name("a").coroutine(|co: &Suspender<(), ()>, ()| co.suspend(()));
+///     let co = Builder::new().name("a").coroutine(|co, ()| co.suspend(()));
 ///     co.unwrap().resume(());
 /// });
 /// assert_eq!(text, "create 'a'\nresume 'a'\nsuspend 'a'\nexit 'a'\n");

@@ -14,9 +14,10 @@ use crate::{Builder, Coroutine, CreateError, Suspender, raw};
 ///
 /// # Examples
 /// ```
-/// use leno_coroutine::{Builder, Step, Suspender};
+/// # use leno_coroutine as leno;
+/// use leno::{Builder, Step};
 ///
-/// let unstarted = Builder::new().unstarted(|co: &Suspender<(), u32>, ()| co.suspend(1));
+/// let unstarted = Builder::new().unstarted(|co, ()| co.suspend(1));
 /// std::thread::spawn(move || {
 ///     let coroutine = unstarted.start().map_err(|(error, _)| error).unwrap();
 ///     assert_eq!(coroutine.resume(()), Step::Suspended(1));

@@ -37,9 +37,10 @@ use crate::{CreateError, Iter, ResumeError, Step, Suspender, trace};
 ///
 /// # Examples
 /// ```
-/// use leno_coroutine::{Coroutine, Suspender};
+/// # use leno_coroutine as leno;
+/// use leno::Coroutine;
 ///
-/// let fib = Coroutine::new(|co: &Suspender<(), u64>, ()| {
+/// let fib = Coroutine::new(|co, ()| {
 ///     let (mut a, mut b) = (0, 1);
 ///     loop {
 ///         co.suspend(a);
@@ -47,8 +48,6 @@ use crate::{CreateError, Iter, ResumeError, Step, Suspender, trace};
 ///     }
 /// });
 /// assert_eq!(fib.iter().take(5).collect::<Vec<_>>(), [0, 1, 1, 2, 3]);
-/// # fn never(_: Coroutine<(), u64, ()>) {}
-/// # never(fib);
 /// ```
 pub struct Coroutine<In, Out, Ret = ()> {
     control: NonNull<Control>,

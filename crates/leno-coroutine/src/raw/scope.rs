@@ -45,11 +45,12 @@ struct Child {
 ///
 /// # Examples
 /// ```
-/// use leno_coroutine::{Step, Suspender, scope};
+/// # use leno_coroutine as leno;
+/// use leno::scope;
 ///
 /// let words = ["one", "two"];
 /// let lengths: Vec<usize> = scope(|s| {
-///     let each = s.coroutine(|co: &Suspender<(), usize>, ()| {
+///     let each = s.coroutine(|co, ()| {
 ///         words.iter().for_each(|word| co.suspend(word.len()));
 ///     });
 ///     each.iter().collect()
@@ -59,9 +60,10 @@ struct Child {
 ///
 /// What the scope creates cannot leave it:
 /// ```compile_fail
-/// use leno_coroutine::{Suspender, scope};
+/// # use leno_coroutine as leno;
+/// use leno::scope;
 ///
-/// let escaped = scope(|s| s.coroutine(|co: &Suspender<(), ()>, ()| co.suspend(())));
+/// let escaped = scope(|s| s.coroutine(|co, ()| co.suspend(())));
 /// ```
 pub fn scope<'env, F, R>(f: F) -> R
 where

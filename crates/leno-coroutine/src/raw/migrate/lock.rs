@@ -58,7 +58,8 @@ impl Drop for Pin {
 ///
 /// # Examples
 /// ```
-/// use leno_coroutine::migrate::Lock;
+/// # use leno_coroutine as leno;
+/// use leno::migrate::Lock;
 ///
 /// let total = Lock::new(1);
 /// *total.lock() += 1;

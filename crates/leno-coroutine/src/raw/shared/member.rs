@@ -40,7 +40,8 @@ impl Stacks {
     ///
     /// # Examples
     /// ```
-    /// use leno_coroutine::{ring, shared};
+    /// # use leno_coroutine as leno;
+    /// use leno::{ring, shared};
     /// use std::{cell::Cell, rc::Rc};
     ///
     /// # if cfg!(leno_baton) { return Ok(()) }
