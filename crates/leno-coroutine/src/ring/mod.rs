@@ -13,7 +13,8 @@
 //!
 //! # Examples
 //! ```
-//! use leno_coroutine::ring;
+//! # use leno_coroutine as leno;
+//! use leno::ring;
 //!
 //! let log = std::cell::RefCell::new(String::new());
 //! ring::scope(|s| {
@@ -155,7 +156,8 @@ pub fn spawn<F: FnOnce() + 'static>(body: F) -> Member {
 /// When the ring is drained, this call unwinds the member's stack, so that destructors run.
 ///
 /// # Panics
-/// Inside an asymmetric coroutine that has entered no ring; see [`try_yield_now`].
+/// Inside an asymmetric coroutine that has entered no ring, or when the next member cannot be
+/// brought onto its shared stack; see [`try_yield_now`].
 #[inline(always)]
 #[track_caller]
 pub fn yield_now() {
@@ -173,16 +175,31 @@ fn refuse(error: &RingError) -> ! {
 /// Like [`yield_now`], with an error instead of a panic.
 ///
 /// # Errors
-/// [`RingError::InsideAsymmetric`].
+/// - [`RingError::InsideAsymmetric`].
+/// - [`RingError::NoMemory`], [`RingError::Occupied`]: the next member cannot be brought onto its
+///   shared stack; only with members of [`shared::Stacks::spawn`](crate::shared::Stacks::spawn).
+///
+/// Nothing has changed then: the next member is still the next.
 pub fn try_yield_now() -> Result<(), RingError> {
     raw::ring::yield_now().map_err(|error| *error)
 }
 
-/// Gives control to `member` next. Later yields are first come, first served again.
+/// Gives control to `member` next. Later yields are first come, first served again. Naming the
+/// member that runs returns at once.
+///
+/// # Cancellation
+/// As [`yield_now`].
 ///
 /// # Errors
-/// When the member is finished, belongs to another thread or ring, or when the calling code is
-/// inside an asymmetric coroutine.
+/// - [`RingError::Finished`], [`RingError::GivenUp`]: the member can never run again.
+/// - [`RingError::OtherThread`], [`RingError::OtherRing`]: it is not in this ring.
+/// - [`RingError::InsideAsymmetric`]: the calling code is inside an asymmetric coroutine that has
+///   entered no ring.
+/// - [`RingError::Exiting`]: the stack of the calling member unwinds.
+/// - [`RingError::NoMemory`], [`RingError::Occupied`]: the member cannot be brought onto its shared
+///   stack now.
+///
+/// Nothing has changed then.
 pub fn yield_to(member: &Member) -> Result<(), RingError> {
     raw::ring::yield_to(member)
 }
@@ -194,7 +211,8 @@ pub fn yield_to(member: &Member) -> Result<(), RingError> {
 ///
 /// # Examples
 /// ```
-/// use leno_coroutine::ring;
+/// # use leno_coroutine as leno;
+/// use leno::ring;
 ///
 /// let cycles = std::cell::Cell::new(0);
 /// ring::scope(|s| {
