@@ -1,10 +1,10 @@
 //! A coroutine that gives two values, each from its own place in the code, and returns a third.
 //! There is no state machine: the place where it goes on is the state.
 
-use leno::{Coroutine, Suspender};
+use leno::Coroutine;
 
 fn main() {
-    let next = Coroutine::new(|co: &Suspender<(), &'static str>, ()| {
+    let next = Coroutine::new(|co, ()| {
         co.suspend("Alpher");
         co.suspend("Bethe");
         "Gamow"

@@ -1,9 +1,9 @@
 //! A coroutine that takes no input is an iterator: it counts from 0 to 9.
 
-use leno::{Coroutine, Suspender};
+use leno::Coroutine;
 
 fn main() {
-    let counter = Coroutine::new(|co: &Suspender<(), u32>, ()| {
+    let counter = Coroutine::new(|co, ()| {
         let mut n = 0;
         while n < 10 {
             co.suspend(n);

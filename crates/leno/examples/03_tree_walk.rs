@@ -32,9 +32,7 @@ fn main() {
     for key in ["shuttle", "heddle", "warp", "bobbin", "loom", "selvage", "weft"] {
         insert(&mut root, key);
     }
-    let keys = Coroutine::new(move |co: &Suspender<(), &'static str>, ()| {
-        walk(co, root.as_deref());
-    });
+    let keys = Coroutine::new(move |co, ()| walk(co, root.as_deref()));
     println!("the first three: {:?}", keys.iter().take(3).collect::<Vec<_>>());
     println!("the rest: {:?}", keys.iter().collect::<Vec<_>>());
 }

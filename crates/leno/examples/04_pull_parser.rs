@@ -43,7 +43,7 @@ impl TokenSink for Suspending<'_> {
 
 /// The pull parser.
 fn start_tags(document: &'static str) -> Coroutine<(), StartTag> {
-    Coroutine::new(move |co: &Suspender<(), StartTag>, ()| {
+    Coroutine::new(move |co, ()| {
         let input = BufferQueue::default();
         input.push_back(StrTendril::from(document));
         let parser = XmlTokenizer::new(Suspending(co), Default::default());
