@@ -26,6 +26,10 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
     while let Some(argument) = arguments.next() {
         match (argument.as_str(), arguments.as_slice().first()) {
             ("--list", _) => return list(),
+            ("--help" | "-h", _) => {
+                print!("{}", crate::HELP);
+                return ExitCode::SUCCESS;
+            }
             ("--only", Some(name)) => {
                 only.push(name.clone());
                 arguments.next();

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
-use leno::{Builder, Coroutine, Step, Suspender, list, ring, scope, stack_figures};
+use leno::{Builder, Coroutine, Guards, Step, Suspender, list, ring, scope, stack_figures};
 
 use super::{Stop, expect, machine, progress};
 
@@ -40,13 +40,14 @@ pub(super) const ALL: &[Stop] = &[
     },
     Stop {
         name: "who",
-        shows: "Who is alive on this thread, where each was made, what it is doing.",
+        shows: "Who is alive on this thread, where each was made, what it is doing,\n\
+                and how a suspended one came to where it is.",
         run: who,
         read: "leno::list, leno::trace",
     },
     Stop {
         name: "million",
-        shows: "As many coroutines as there is memory for, each with its own guarded stack,\n\
+        shows: "As many coroutines as the machine has room for, each with its own guarded stack,\n\
                 all alive at once, hopping round a ring.",
         run: million,
         read: "docs/performance.md, leno bench",
@@ -54,14 +55,13 @@ pub(super) const ALL: &[Stop] = &[
 ];
 
 fn generator() -> Result<String, String> {
-    let fib = Coroutine::new(|co: &Suspender<(), u64>, ()| {
+    let fib = Coroutine::new(|co, ()| {
         let (mut a, mut b) = (0, 1);
         loop {
             co.suspend(a);
             (a, b) = (b, a + b);
         }
     });
-    let fib: Coroutine<(), u64, ()> = fib;
     let first: Vec<u64> = fib.iter().take(12).collect();
     println!("fibonacci: {first:?}");
     expect(&first, &vec![0, 1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89])?;
@@ -92,8 +92,8 @@ fn tree() -> Result<String, String> {
     let left = node(node(Leaf(1), Leaf(2)), node(Leaf(3), Leaf(4)));
     let right = node(Leaf(1), node(Leaf(2), node(Leaf(3), Leaf(4))));
     let (same, leaves) = scope(|s| {
-        let first = s.coroutine(|co: &Suspender<(), u32>, ()| walk(&left, co));
-        let second = s.coroutine(|co: &Suspender<(), u32>, ()| walk(&right, co));
+        let first = s.coroutine(|co, ()| walk(&left, co));
+        let second = s.coroutine(|co, ()| walk(&right, co));
         let pairs: Vec<_> = first.iter().zip(second.iter()).collect();
         (pairs.iter().all(|(a, b)| a == b), pairs.len())
     });
@@ -148,7 +148,7 @@ fn failure() -> Result<String, String> {
     let quiet = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
     let message = scope(|s| {
-        let suspended = s.coroutine(|co: &Suspender<(), ()>, ()| {
+        let suspended = s.coroutine(|co, ()| {
             let _tell = Tell(&dropped);
             co.suspend(());
         });
@@ -158,35 +158,72 @@ fn failure() -> Result<String, String> {
             panic!("the valve is stuck");
         });
         let caught = catch_unwind(AssertUnwindSafe(|| fails.resume(())));
-        let payload = caught.err().ok_or("the panic was lost")?;
+        let payload = caught.err().ok_or("the panic was lost".to_owned())?;
         let text = payload.downcast_ref::<&str>().map(|text| text.to_string());
-        text.ok_or("the panic's text was lost")
+        text.ok_or("the panic's text was lost".to_owned())
     });
     std::panic::set_hook(quiet);
-    println!("the resumer caught: {:?}; destructors run: {}", message, dropped.get());
-    expect(&message, &Ok("the valve is stuck".to_owned()))?;
+    let message = message?;
+    println!("the resumer caught: {message:?}; destructors run: {}", dropped.get());
+    expect(&message, &"the valve is stuck".to_owned())?;
     expect(&dropped.get(), &2)?;
     Ok("a panic delivered, two stacks unwound".to_owned())
 }
 
+#[inline(never)]
+fn wait_for_pressure(co: &Suspender<u32, ()>) {
+    while co.suspend(()) < 3 {}
+}
+
+/// The frames of a backtrace that are in this file, innermost first.
+fn frames_here(backtrace: &str) -> Vec<String> {
+    let lines: Vec<&str> = backtrace.lines().map(str::trim).collect();
+    let frame = |pair: &[&str]| {
+        let (_, name) = pair[0].split_once(": ")?;
+        let (_, line) = pair[1].strip_prefix("at ")?.split_once("tour/stops.rs:")?;
+        Some(format!("{name} (tour/stops.rs:{line})"))
+    };
+    lines.windows(2).filter_map(frame).collect()
+}
+
 fn who() -> Result<String, String> {
-    let pump = Builder::new().name("pump").coroutine(|co: &Suspender<(), ()>, ()| co.suspend(()));
+    let pump = Builder::new().name("pump").coroutine(|co, _bar| {
+        wait_for_pressure(co);
+        "running"
+    });
     let pump = pump.map_err(|error| error.to_string())?;
     let valve = Builder::new().name("valve").coroutine(|_: &Suspender<(), ()>, ()| ());
     let _valve = valve.map_err(|error| error.to_string())?;
-    pump.resume(());
+    pump.resume(0);
     let all = list::coroutines();
     all.iter().for_each(|info| println!("{info}"));
     expect(&all.len(), &2)?;
-    expect(&all[0].backtrace().is_some(), &true)?;
-    expect(&pump.resume(()), &Step::Finished(()))?;
+    let backtrace = all[0].backtrace().ok_or("a suspended coroutine has no backtrace")?.to_string();
+    // Two frames: the function that suspended and the body that called it. Below them is this one.
+    println!("pump is suspended in");
+    frames_here(&backtrace).iter().take(2).for_each(|frame| println!("    {frame}"));
+    expect(&backtrace.contains("wait_for_pressure"), &true)?;
+    expect(&pump.resume(3), &Step::Finished("running"))?;
     Ok("two coroutines listed, one with a backtrace".to_owned())
 }
 
 fn million() -> Result<String, String> {
     const STACK: usize = 16 * 1024;
+    let guards = stack_figures().guards;
     let room = machine::available_bytes() / 2 / 4200;
-    let count = if room >= 1_000_000 { 1_000_000 } else { room.clamp(1000, 100_000) };
+    let wanted = if room >= 1_000_000 { 1_000_000 } else { room.clamp(1000, 100_000) };
+    let count = wanted.min(machine::most_stacks(guards));
+    match guards {
+        _ if count == 1_000_000 => {}
+        _ if count == wanted => println!("memory allows for {count} of a million here"),
+        Guards::Protected => println!(
+            "guards allow for {count} of a million here: they are made with mprotect, which takes \
+             two of the\n{} mappings a process may have (vm.max_map_count); Linux 6.13 has lighter \
+             ones",
+            machine::max_map_count()
+        ),
+        _ => println!("{count} of a million here: each one is an OS thread (leno_baton)"),
+    }
     let memory = || machine::process_bytes("VmRSS") + machine::process_bytes("VmPTE");
     let (hops, stop) = (Cell::new(0u64), Cell::new(false));
     let (bytes, nanoseconds) = ring::scope(|s| {
