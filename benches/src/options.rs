@@ -9,29 +9,8 @@ use crate::outcome::SUBJECT;
 #[cfg(test)]
 mod tests;
 
-pub const HELP: &str = "\
-leno-bench: measures leno beside its peers, interleaved, in one run
-
-usage: leno-bench [options]
-
-  --quick        3 rounds of short turns instead of 15; nothing beyond 100,000 coroutines
-  --only NAME    only benches whose name starts with NAME; may be given several times
-  --peers LIST   only these peers, separated by commas; `crates` stands for all that are part of
-                 this program, `none` for none. leno itself always runs. Default: all
-  --list         list the benches and stop
-  --json FILE    write machine facts, samples, medians and ratios to FILE
-  --svg DIR      write a chart of each bench into DIR
-  --help         this text
-
-examples:
-  leno-bench --quick                              everything, roughly
-  leno-bench --only resume --peers corosensei     the switch against one peer
-  leno-bench --only hop --svg charts              the curve over 2 to 1,000,000 coroutines
-  leno-bench --quick --peers crates --json out.json
-
-Speed never makes this command fail: it exits with 0 when it could measure, 2 on a wrong command
-line, 1 when a file could not be written.
-";
+/// In a file of its own because the `leno` command shows it too, without building this one.
+pub const HELP: &str = include_str!("help.txt");
 
 /// What the command line asks for.
 #[derive(Debug, PartialEq)]

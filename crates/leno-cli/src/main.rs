@@ -16,7 +16,7 @@ usage: leno [tour] [--list] [--only NAME]   a guided, checked run through what l
 examples:
   leno                          the whole tour
   leno tour --only million      one stop of it
-  leno bench --quick            all benches, roughly, in a few minutes
+  leno bench --quick            all benches, roughly: half a minute once built
 ";
 
 fn main() -> ExitCode {
