@@ -1,4 +1,56 @@
-#![doc = include_str!("../../../README.md")]
+//! Coroutines with stacks of their own: ordinary code that suspends anywhere, even deep in calls,
+//! and later goes on from there.
+//!
+//! ```
+//! use leno::{Coroutine, Suspender};
+//!
+//! // A generator over recursive code. Types are named where a function needs them; closures
+//! // handed to a constructor find theirs.
+//! fn moves(co: &Suspender<(), (char, char)>, discs: u32, from: char, over: char, to: char) {
+//!     if discs > 0 {
+//!         moves(co, discs - 1, from, to, over);
+//!         co.suspend((from, to));
+//!         moves(co, discs - 1, over, from, to);
+//!     }
+//! }
+//! let hanoi = Coroutine::new(|co, ()| moves(co, 3, 'a', 'b', 'c'));
+//! let first: Vec<_> = hanoi.iter().take(3).collect();
+//! assert_eq!(first, [('a', 'c'), ('a', 'b'), ('c', 'b')]);
+//! assert_eq!(hanoi.iter().count(), 4);
+//! ```
+//!
+//! # Where to look
+//! - [`Coroutine`]: runs when it is resumed, until its body suspends through its [`Suspender`] or
+//!   ends. [`Builder`] gives it a name or another stack size, [`Unstarted`] carries its body to
+//!   another thread.
+//! - [`ring`]: coroutines that pass control among themselves.
+//! - [`scope()`] and [`ring::scope`]: coroutines that borrow. They end before the scope returns.
+//! - [`Local`]: a variable each coroutine has for itself. [`Status`]: what a coroutine is doing,
+//!   from any thread.
+//! - [`list`] and [`trace`]: who is alive, where it is suspended, what it does. [`check_stack`] and
+//!   [`stack_left`] ask before an overflow, [`stack_figures`] what stacks there are.
+//! - [`migrate`] and [`shared`]: stealing by other threads, and very many coroutines on few stacks.
+//!   Both ask for an `unsafe` promise.
+//!
+//! # Soundness
+//! - A started coroutine never leaves its thread in safe code: [`Coroutine`] is neither `Send` nor
+//!   `Sync`. One that has not started is an [`Unstarted`], which is `Send` if its closure is.
+//! - Unscoped coroutines take `'static` types only, because a handle can be forgotten. A scope lets
+//!   them borrow, and ends every child before it returns.
+//! - A panic reaches whoever resumed the coroutine. Dropping a suspended one unwinds it, so that
+//!   destructors run; with `panic = "abort"` its stack is leaked instead (in a scope, the process
+//!   is aborted with a message).
+//! - Every stack has a guard: an overflow ends the process with the coroutine's name and where it
+//!   was made.
+//!
+//! SAFETY.md of the project has each claim that unsafe code makes, the test that would notice, and
+//! the known limits. The crates below this one are `leno-coroutine`, which this one re-exports, and
+//! `leno-context`, with stack memory and the switch.
 #![forbid(unsafe_code)]
 
 pub use leno_coroutine::*;
+
+/// The project's README, so that its example is tested.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
