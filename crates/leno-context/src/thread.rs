@@ -29,6 +29,8 @@ pub enum Slot {
     Locals = 2,
     /// The copier of shared stacks.
     Copier = 3,
+    /// The core entered last on this thread.
+    Core = 4,
 }
 
 /// One OS thread as leno sees it.
@@ -40,7 +42,7 @@ pub struct Thread {
     live: Cell<usize>,
     /// Whether coroutines made now on this thread are traced.
     pub watching: Cell<bool>,
-    slots: [Cell<*mut ()>; 4],
+    slots: [Cell<*mut ()>; 5],
     outermost: Outermost,
     pub(crate) cache: UnsafeCell<Cache>,
 }
@@ -70,7 +72,7 @@ fn first_use() -> &'static Thread {
         last_id: Cell::new(0),
         live: Cell::new(0),
         watching: Cell::new(watch_all()),
-        slots: [const { Cell::new(core::ptr::null_mut()) }; 4],
+        slots: [const { Cell::new(core::ptr::null_mut()) }; 5],
         outermost: Outermost::now(),
         cache: UnsafeCell::new(Cache::new()),
     }));

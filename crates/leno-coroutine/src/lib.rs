@@ -46,6 +46,8 @@ pub use leno_context::stack::{Figures, figures as stack_figures, guard::Guards, 
 pub use leno_context::{Name, State, Status, check_stack, overflow::stack_left};
 pub use local::Local;
 pub use raw::coroutine::Coroutine;
+#[doc(hidden)]
+pub use raw::floor;
 pub use raw::scope::{Scope, ScopedCoroutine, scope};
 pub use raw::suspender::Suspender;
 pub use step::Step;

@@ -116,7 +116,7 @@ fn s36_stored_members_end_when_the_ring_is_drained() {
 }
 
 #[test]
-fn s44_a_panic_ends_one_member_and_the_others_go_on() {
+fn s14_a_panic_ends_one_member_and_the_others_go_on() {
     let (stacks, log) = (Stacks::new(1), Log::default());
     ring::scope(|_| {
         spawn(&stacks, "good", turns(&log, "good", 3));
@@ -131,7 +131,7 @@ fn s44_a_panic_ends_one_member_and_the_others_go_on() {
 }
 
 #[test]
-fn s3_locals_and_names_of_shared_members() {
+fn s2_locals_and_names_of_shared_members() {
     static COUNT: Local<Cell<u32>> = Local::new(|| Cell::new(0));
     let stacks = Stacks::new(1);
     ring::scope(|_| {

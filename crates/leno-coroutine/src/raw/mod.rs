@@ -2,6 +2,7 @@
 
 pub(crate) mod coroutine;
 pub(crate) mod exit;
+pub mod floor;
 pub(crate) mod list;
 pub(crate) mod local;
 pub(crate) mod migrate;

@@ -359,6 +359,15 @@ pub(crate) fn drain() -> Result<Drained, RingError> {
     }
 }
 
+/// The coroutine that has entered the ring of a member; null for a plain thread.
+///
+/// # Safety
+/// `block` is that of a live member of a ring of this thread.
+pub(super) unsafe fn host_of(block: &Control) -> *mut Control {
+    // SAFETY: a member's ring outlives it.
+    unsafe { &*block.ring.get().cast::<Ring>() }.host
+}
+
 /// The name of a live member of this thread that cannot leave it.
 pub(crate) fn name_of(member: &Member) -> Name {
     let stays = member.kind != MemberKind::Migrant;

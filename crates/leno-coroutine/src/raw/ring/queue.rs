@@ -158,7 +158,9 @@ impl Queue {
         }
         let (slots, mask) = (self.buffer.as_mut_ptr(), self.buffer.len().wrapping_sub(1));
         // SAFETY: as in `at`.
-        let first = unsafe { &mut *slots.add(head as usize & mask) };
+        let first = unsafe { slots.add(head as usize & mask) };
+        // SAFETY: in bounds; no other reference to it is alive.
+        let first = unsafe { &mut *first };
         let next = first.as_ref()?.as_member()?;
         // SAFETY: the running member is live.
         if unsafe { current.as_ref() }.kind() == Kind::Migrant {
