@@ -36,12 +36,14 @@ impl Builder {
     /// Makes an asymmetric coroutine that may change threads.
     ///
     /// # Safety
-    /// At every suspension, whatever is alive on the coroutine's stack may be used on another
-    /// thread from then on: nothing that is not `Send`, no reference to a thread-local, no guard
-    /// that must be released by the thread that acquired it. (The compiler cannot check a stack.
-    /// It may also keep the address of a thread-local across a suspension: do not use any in a
-    /// function that suspends.) Sections that cannot keep this are to be
-    /// [`pinned`](crate::migrate::pinned).
+    /// At every suspension, whatever is alive on the coroutine's stack and whatever its
+    /// coroutine-locals ([`crate::Local`]) hold may be used, and dropped, on another thread from
+    /// then on: nothing that is not `Send`, no reference to a thread-local, no guard that must be
+    /// released by the thread that acquired it. (The compiler cannot check a stack, and a local may
+    /// hold any type. The compiler may also keep the address of a thread-local across a suspension:
+    /// do not use any in a function that suspends.) Sections that cannot keep this are to be
+    /// [`pinned`](crate::migrate::pinned), or to hold a [`Guard`](crate::migrate::Guard) that the
+    /// coroutine itself has locked.
     ///
     /// # Errors
     /// When there is no stack of that size.
