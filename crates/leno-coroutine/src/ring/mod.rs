@@ -33,107 +33,16 @@
 //! ```
 
 mod error;
+mod member;
 
-use core::fmt;
 use core::panic::Location;
-use std::any::Any;
-
-use leno_context::{Name, State, Status};
 
 pub use crate::raw::ring::scope::{Scope, scope};
 pub use error::{RingError, SpawnError};
+pub(crate) use member::MemberKind;
+pub use member::{Drained, Failure, Member};
 
-use crate::migrate::StealError;
 use crate::{Builder, raw};
-
-/// A handle of a member. It keeps nothing alive, and any thread may hold it to read its state.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Member {
-    pub(crate) status: Status,
-    pub(crate) thread: u32,
-    pub(crate) kind: MemberKind,
-}
-
-/// What sort of member it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum MemberKind {
-    /// The context that entered the ring.
-    Initial,
-    /// Spawned, stays on its thread.
-    Plain,
-    /// May be stolen by other threads.
-    Migrant,
-}
-
-impl Member {
-    /// What it is doing.
-    pub fn state(&self) -> State {
-        self.status.state()
-    }
-
-    /// Whether it has returned, panicked or exited.
-    pub fn is_finished(&self) -> bool {
-        self.status.is_finished()
-    }
-
-    /// A view of its state.
-    pub fn status(&self) -> Status {
-        self.status
-    }
-
-    /// Its name, while it is alive and cannot leave this thread.
-    pub fn name(&self) -> Name {
-        raw::ring::name_of(self)
-    }
-
-    /// Says why this member cannot be stolen: only those made migratable can, through their own
-    /// handle, [`crate::migrate::Member`].
-    ///
-    /// # Errors
-    /// Always.
-    pub fn steal(&self) -> Result<bool, StealError> {
-        let name = self.to_string();
-        match self.kind {
-            MemberKind::Initial => Err(StealError::Initial),
-            _ if self.is_finished() => Err(StealError::Finished { name }),
-            _ => Err(StealError::NotMigratable { name }),
-        }
-    }
-}
-
-impl fmt::Display for Member {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.name().or_id(self.status.id()))
-    }
-}
-
-impl fmt::Debug for Member {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Member({self}[{}])", self.state())
-    }
-}
-
-/// A panic that ended a member.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct Failure {
-    /// Whose it was.
-    pub member: Member,
-    /// Its name.
-    pub name: Name,
-    /// What it panicked with.
-    pub payload: Box<dyn Any + Send>,
-}
-
-/// What [`drain`] found.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Drained {
-    /// Members that were ended.
-    pub ended: usize,
-    /// Members that could not be ended (they catch exit and go on): their stacks are leaked.
-    pub leaked: usize,
-}
 
 /// Adds a member to the current ring, with the default stack. It runs next.
 ///

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use leno_context::control::{self, Kind, bits};
 use leno_context::unwind::{self, code};
 use leno_context::word::{self, Word};
-use leno_context::{Status, thread};
+use leno_context::{State, Status, thread};
 
 use super::{Claim, Refused};
 use crate::migrate::StealError;
@@ -87,7 +87,7 @@ impl<In, Out, Ret> Migrant<In, Out, Ret> {
                 Ok(true)
             }
             // Running, for an asymmetric coroutine, means: not back at its resumer.
-            false if claim.status().state() == leno_context::State::Running => {
+            false if claim.status().state() == State::Running => {
                 Err(StealError::NotReturned { name: claim.shown() })
             }
             false => Ok(false),
@@ -130,6 +130,21 @@ impl<In, Out, Ret> Migrant<In, Out, Ret> {
         trace::event("suspend", block);
         claim.offer(block);
         Ok(Step::Suspended(out))
+    }
+
+    /// Its id, unique in the process.
+    pub fn id(&self) -> u64 {
+        self.inner.claim.id()
+    }
+
+    /// Its name, if it was given one.
+    pub fn name(&self) -> Option<&str> {
+        self.inner.claim.name.as_str()
+    }
+
+    /// What it is doing; a moment later it may be doing something else, on another thread.
+    pub fn state(&self) -> State {
+        self.status().state()
     }
 
     /// A view of its state that any thread may hold and read.
@@ -201,6 +216,6 @@ impl<In, Out, Ret> Clone for Migrant<In, Out, Ret> {
 
 impl<In, Out, Ret> core::fmt::Debug for Migrant<In, Out, Ret> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "Migrant({}[{}])", self.inner.claim.shown(), self.status().state())
+        write!(f, "Migrant({}[{}])", self.inner.claim.shown(), self.state())
     }
 }

@@ -111,7 +111,8 @@ impl Claim {
 
     /// The member this is the claim of.
     pub(crate) fn member(&self) -> Member {
-        Member { status: self.status(), thread: self.word.owner(), kind: MemberKind::Migrant }
+        let (thread, kind) = (self.word.owner(), MemberKind::Migrant);
+        Member { status: self.status(), thread, kind, name: self.name.clone() }
     }
 
     /// Takes it, if it is offered and this thread's.

@@ -27,11 +27,11 @@ use core::ptr::NonNull;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use leno_context::Status;
 use leno_context::control::{self, Control, Kind};
 use leno_context::thread;
 use leno_context::unwind::{self, code};
 use leno_context::word::Word;
-use leno_context::{Name, Status};
 
 use self::enter::{here, here_or_enter};
 use self::queue::{Entry, Queue};
@@ -187,7 +187,8 @@ impl Ring {
             _ if control == self.initial => MemberKind::Initial,
             _ => MemberKind::Plain,
         };
-        Member { status: Status::of(block), thread: thread::current().number(), kind }
+        let (status, name) = (Status::of(block), block.name().clone());
+        Member { status, thread: thread::current().number(), kind, name }
     }
 
     /// Makes `control`, which is in no ring and belongs to this thread, the next member.
@@ -357,14 +358,4 @@ pub(crate) fn drain() -> Result<Drained, RingError> {
         (drained, None) => Ok(drained),
         (_, Some(payload)) => resume_unwind(payload),
     }
-}
-
-/// The name of a live member of this thread that cannot leave it.
-pub(crate) fn name_of(member: &Member) -> Name {
-    let stays = member.kind != MemberKind::Migrant;
-    if !stays || member.thread != thread::current().number() {
-        return Name::NONE;
-    }
-    // SAFETY: live, and of this thread.
-    member.status.control().map_or(Name::NONE, |control| unsafe { control.as_ref() }.name().clone())
 }

@@ -232,6 +232,11 @@ impl<In, Out, Ret> Coroutine<In, Out, Ret> {
         self.suspended >> bits::ID_SHIFT
     }
 
+    /// Its name, if it was given one.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_str()
+    }
+
     /// A view of its state that any thread may hold and read.
     pub fn status(&self) -> Status {
         Status::with_id(self.record().control, self.id())
