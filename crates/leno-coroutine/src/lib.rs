@@ -42,7 +42,9 @@ mod unstarted;
 pub use builder::Builder;
 pub use error::{CreateError, Exiting, ResumeError};
 pub use iter::{IntoIter, Iter};
-pub use leno_context::stack::{Figures, figures as stack_figures, guard::Guards, set_warm_limit};
+pub use leno_context::stack::{
+    Figures, StackError, figures as stack_figures, guard::Guards, set_warm_limit,
+};
 pub use leno_context::{Name, State, Status, check_stack, overflow::stack_left};
 pub use local::Local;
 pub use raw::coroutine::Coroutine;
@@ -50,4 +52,4 @@ pub use raw::scope::{Scope, ScopedCoroutine, scope};
 pub use raw::suspender::Suspender;
 pub use step::Step;
 pub use suspend::{Mapped, Suspend};
-pub use unstarted::Unstarted;
+pub use unstarted::{StartError, Unstarted};

@@ -309,7 +309,7 @@ where
 {
     // SAFETY: forwarded.
     let made = unsafe { control::create(spec, body, main::<F, In, Out, Ret>) };
-    let control = made.map_err(|why| CreateError { why })?;
+    let control = made.map_err(CreateError::refused)?;
     // SAFETY: just made.
     trace::event("create", unsafe { control.as_ref() });
     Ok(control)

@@ -8,7 +8,8 @@ use crate::CreateError;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RingError {
-    /// Called inside an asymmetric coroutine, which only its resumer can leave.
+    /// Called inside an asymmetric coroutine that has entered no ring: control goes back to its
+    /// resumer only. [`scope`](crate::ring::scope) enters a ring inside it.
     InsideAsymmetric {
         /// That coroutine.
         coroutine: String,
@@ -64,8 +65,8 @@ impl fmt::Display for RingError {
         match self {
             RingError::InsideAsymmetric { coroutine } => write!(
                 f,
-                "a ring operation inside asymmetric coroutine {coroutine}: only its resumer can \
-                 take control from it"
+                "asymmetric coroutine {coroutine} has no ring: its control goes back to its \
+                 resumer only (ring::scope enters a ring inside it)"
             ),
             RingError::OtherThread { member } => {
                 write!(f, "member {member} belongs to another thread")

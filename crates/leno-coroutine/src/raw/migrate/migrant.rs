@@ -96,13 +96,27 @@ impl<In, Out, Ret> Migrant<In, Out, Ret> {
 
     /// Runs the coroutine on this thread, to which it must belong, until it suspends or ends.
     ///
+    /// # Panics
+    /// With the panic that left the body; and when it cannot be resumed (see
+    /// [`Self::try_resume`]).
+    #[track_caller]
+    pub fn resume(&self, input: In) -> Step<Out, Ret> {
+        match self.try_resume(input) {
+            Ok(step) => step,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// Runs the coroutine on this thread until it suspends or ends, or says why it cannot be
+    /// resumed.
+    ///
     /// # Errors
     /// [`ResumeError::OtherThread`] when it belongs to another thread, and as
     /// [`crate::Coroutine::try_resume`]. The input is given back.
     ///
     /// # Panics
     /// With the panic that left the body.
-    pub fn resume(&self, input: In) -> Result<Step<Out, Ret>, ResumeError<In>> {
+    pub fn try_resume(&self, input: In) -> Result<Step<Out, Ret>, ResumeError<In>> {
         let claim = &self.inner.claim;
         let name = || claim.shown();
         match claim.take() {

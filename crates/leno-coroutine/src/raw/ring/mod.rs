@@ -247,9 +247,9 @@ pub(super) fn create<F: FnOnce()>(
     let mut body = ManuallyDrop::new(body);
     // SAFETY: dropped here only if it was not moved out.
     let made = unsafe { control::create(spec, &mut body, main::<F>) };
-    made.map_err(|why| {
+    made.map_err(|refused| {
         drop(ManuallyDrop::into_inner(body));
-        CreateError { why }
+        CreateError::refused(refused)
     })
 }
 
