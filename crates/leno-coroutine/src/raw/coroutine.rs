@@ -32,8 +32,13 @@ use crate::{CreateError, Iter, ResumeError, Step, Suspender, trace};
 /// `Out` each time it suspends, and a `Ret` when its body returns.
 ///
 /// # Cancellation
-/// Dropping a suspended coroutine unwinds it: its destructors run. A body that catches that eight
-/// times and goes on is given up: its stack is leaked, with a message.
+/// Dropping a suspended coroutine unwinds it: its destructors run, and if one of them panics the
+/// process is aborted, as in any unwinding. A body that catches the unwinding eight times and goes
+/// on is given up: its stack is leaked, with a message.
+///
+/// A panic that a body raises after it has caught the unwinding, or that dropping what it returns
+/// or (if it never ran) has captured raises, goes on in whoever drops the coroutine; if that is
+/// itself unwinding, a line on stderr says so instead.
 ///
 /// # Examples
 /// ```
@@ -230,14 +235,14 @@ impl<In, Out, Ret> Drop for Coroutine<In, Out, Ret> {
     #[inline]
     fn drop(&mut self) {
         if !self.is_finished() {
-            self.end();
+            self.end(false);
         }
     }
 }
 
 impl<In, Out, Ret> Coroutine<In, Out, Ret> {
-    /// Ends it, for the handle is going away.
-    fn end(&mut self) {
+    /// Ends it, for the handle is going away. One that `borrows` must not stay behind.
+    pub(super) fn end(&mut self, borrows: bool) {
         let block = self.block();
         if block.state() == State::Running {
             // Resuming borrows the handle, so only unsafe code gets here.
@@ -245,7 +250,9 @@ impl<In, Out, Ret> Coroutine<In, Out, Ret> {
         }
         // SAFETY: live, of this thread, not running, given up by the handle; types as created.
         match unsafe { exit::end::<Out, Ret>(self.control) } {
-            Ended::Gone(_) | Ended::CannotUnwind => {}
+            Ended::Gone(None) | Ended::CannotUnwind => {}
+            Ended::Gone(Some(payload)) => exit::raise(self.shown(), payload),
+            Ended::Refused if borrows => exit::abort_scope(&exit::refused(block)),
             Ended::Refused => exit::report_refused(block),
         }
     }

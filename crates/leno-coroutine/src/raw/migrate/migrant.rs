@@ -213,12 +213,19 @@ impl<In, Out, Ret> Drop for Inner<In, Out, Ret> {
         }
         thread::current().count_live(1);
         // SAFETY: ours, not running (that borrows a handle); types as created.
-        match unsafe { exit::end::<Out, Ret>(claim.control) } {
-            Ended::Gone(_) | Ended::CannotUnwind => {}
-            // SAFETY: still live.
-            Ended::Refused => exit::report_refused(unsafe { claim.control.as_ref() }),
-        }
+        let failed = match unsafe { exit::end::<Out, Ret>(claim.control) } {
+            Ended::Gone(failed) => failed,
+            Ended::CannotUnwind => None,
+            Ended::Refused => {
+                // SAFETY: still live.
+                exit::report_refused(unsafe { claim.control.as_ref() });
+                None
+            }
+        };
         claim.finish();
+        if let Some(payload) = failed {
+            exit::raise(claim.shown(), payload);
+        }
     }
 }
 
