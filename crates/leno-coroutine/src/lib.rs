@@ -16,7 +16,8 @@
 //! may be read from anywhere. Unscoped coroutines take `'static` types only, because a handle can
 //! be forgotten; borrowing needs a scope, which ends its children before it returns.
 //!
-//! A panic in a body reaches whoever resumed it. A suspended coroutine that is dropped is unwound,
+//! A panic in a body reaches whoever resumed it; that of a ring's member leaves its scope, unless
+//! [`ring::failures`] has taken it. A suspended coroutine that is dropped is unwound,
 //! so destructors run; with `panic = "abort"` it cannot be, and its stack is leaked instead (in a
 //! scope, the process is aborted with a message).
 //!

@@ -68,6 +68,7 @@ fn s12_member_is_finished_after_the_end_a_return_and_a_failure() {
     assert!(spawned.iter().all(|member| member.state() == State::New));
     ring::yield_now();
     assert!(spawned.iter().all(|member| member.is_finished()));
+    assert_eq!(ring::failures().unwrap().len(), 1);
 }
 
 #[test]
@@ -189,7 +190,7 @@ fn only_the_initial_member_drains() {
     });
     let error = seen.into_inner().expect("refused");
     assert_eq!(error, RingError::NotInitial { member: quoted("keen") });
-    assert_eq!(error.to_string(), "only the initial member can drain its ring, not 'keen'");
+    assert_eq!(error.to_string(), "only the initial member can run or drain its ring, not 'keen'");
 }
 
 #[test]
@@ -207,6 +208,7 @@ fn member_cannot_leave_while_its_own_stack_unwinds() {
         };
         s.spawn_with(Builder::new().name("failing"), body).unwrap();
         ring::yield_now();
+        assert_eq!(ring::failures().unwrap().len(), 1);
     });
     let error = seen.into_inner().pop().expect("the destructor ran").expect_err("refused");
     assert_eq!(error, RingError::Exiting { from: quoted("failing") });

@@ -6,7 +6,9 @@ use std::any::Any;
 
 use leno_context::{Name, State, Status};
 
+use super::RingError;
 use crate::migrate::StealError;
+use crate::raw;
 
 /// A handle of a member. It keeps nothing alive, and any thread may hold it to read its state.
 /// Two are equal if they are handles of the same member.
@@ -53,6 +55,38 @@ impl Member {
     /// Its name, if it was given one.
     pub fn name(&self) -> Option<&str> {
         self.name.as_str()
+    }
+
+    /// Gives control away until this member has finished.
+    ///
+    /// If it fails, its panic stays in [`failures`](super::failures).
+    ///
+    /// # Blocking
+    /// For as long as the member runs. Two members that wait for one another wait for ever.
+    ///
+    /// # Cancellation
+    /// As [`yield_now`](super::yield_now).
+    ///
+    /// # Errors
+    /// When it has not finished and it is the calling member itself, the initial member, of
+    /// another thread or ring, or was given up; and inside an asymmetric coroutine that has entered
+    /// no ring.
+    ///
+    /// # Examples
+    /// ```
+    /// use leno_coroutine::ring;
+    ///
+    /// let done = std::cell::Cell::new(0);
+    /// ring::scope(|s| {
+    ///     let worker = s.spawn(|| (0..3).for_each(|n| { done.set(n); ring::yield_now() }));
+    ///     worker.join()?;
+    ///     Ok::<(), ring::RingError>(())
+    /// })?;
+    /// assert_eq!(done.get(), 2);
+    /// # Ok::<(), ring::RingError>(())
+    /// ```
+    pub fn join(&self) -> Result<(), RingError> {
+        raw::ring::join(self)
     }
 
     /// Says why this member cannot be stolen: only those made migratable can, through their own
@@ -106,7 +140,15 @@ pub struct Failure {
     pub payload: Box<dyn Any + Send>,
 }
 
-/// What [`drain`] found.
+impl Failure {
+    /// The text it panicked with, if it was a text.
+    pub fn message(&self) -> Option<&str> {
+        let text = self.payload.downcast_ref::<String>().map(String::as_str);
+        text.or_else(|| self.payload.downcast_ref::<&str>().copied())
+    }
+}
+
+/// What [`drain`](super::drain) found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Drained {

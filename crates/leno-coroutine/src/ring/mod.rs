@@ -1,15 +1,18 @@
 //! Symmetric coroutines: members of a ring that pass control among themselves.
 //!
 //! Each thread has a ring; its own context, whatever calls these functions first, is the initial
-//! member. [`spawn`] adds a member, which runs next; [`yield_now`] gives control to the next one
-//! and comes back after all others have had it; [`yield_to`] names who is next. All functions act
-//! on the ring of the code that calls them.
+//! member. [`spawn`] adds a member, which is next in the queue; [`yield_now`] gives control to the
+//! next one and comes back after all others have had it; [`yield_to`] names who is next. [`run`]
+//! lets all others finish, [`Member::join`] one of them. All functions act on the ring of the code
+//! that calls them.
 //!
 //! [`scope`] enters a ring of its own, whose members may borrow, and ends those that are left
-//! when it returns. Members of a thread's ring that are left when the thread ends are leaked, with
+//! when it returns, also if they never ran. Members of a thread's ring that are left when the thread ends are leaked, with
 //! a message: nothing is unwound from a thread-local's destructor.
 //!
-//! A panic ends the member it happens in; the others go on. The payload waits in [`failures`].
+//! A panic ends the member it happens in; the others go on. The payload waits in [`failures`]. Of
+//! those nobody takes, [`scope`] raises the first when it ends, and a thread's own ring shows it on
+//! stderr when the thread ends.
 //!
 //! # Examples
 //! ```
@@ -57,9 +60,9 @@ pub fn spawn<F: FnOnce() + 'static>(body: F) -> Member {
     }
 }
 
-/// Gives control to the member that has waited longest; returns when it is this one's turn again.
-/// With nobody else in the ring it returns at once, and so it does while the member's own stack
-/// unwinds.
+/// Gives control to the next in the queue (a spawned member is next) and goes to the queue's end;
+/// returns when it is this member's turn again. With nobody else in the ring it returns at once,
+/// and so it does while the member's own stack unwinds.
 ///
 /// # Cancellation
 /// When the ring is drained, this call unwinds the member's stack, so that destructors run.
@@ -115,8 +118,11 @@ pub fn yield_to(member: &Member) -> Result<(), RingError> {
 
 /// Yields until `condition` holds; tests it once per turn.
 ///
+/// It waits for other members of the ring. For what other threads do, yield in a loop.
+///
 /// # Panics
-/// As [`yield_now`].
+/// When `condition` does not hold and nobody can change that: no other member is left in the ring,
+/// or the member's own stack unwinds. Else as [`yield_now`].
 ///
 /// # Examples
 /// ```
@@ -133,7 +139,41 @@ pub fn yield_to(member: &Member) -> Result<(), RingError> {
 #[track_caller]
 pub fn wait_until(mut condition: impl FnMut() -> bool) {
     while !condition() {
-        yield_now();
+        if let Err(error) = raw::ring::give_turn() {
+            refuse(&error);
+        }
+    }
+}
+
+/// Gives control away until all other members have finished, also those they spawn meanwhile.
+///
+/// # Blocking
+/// For as long as any of them runs. A member that waits for the initial one waits for ever.
+///
+/// # Cancellation
+/// As [`yield_now`].
+///
+/// # Panics
+/// When the caller is not the initial member, and as [`yield_now`].
+///
+/// # Examples
+/// ```
+/// use leno_coroutine::ring;
+///
+/// let turns = std::cell::Cell::new(0);
+/// ring::scope(|s| {
+///     for length in [3, 5] {
+///         let turns = &turns;
+///         s.spawn(move || (0..length).for_each(|_| { turns.set(turns.get() + 1); ring::yield_now() }));
+///     }
+///     ring::run();
+/// });
+/// assert_eq!(turns.get(), 8);
+/// ```
+#[track_caller]
+pub fn run() {
+    if let Err(error) = raw::ring::run_all() {
+        refuse(&error);
     }
 }
 
@@ -153,7 +193,8 @@ pub fn members() -> Result<Vec<Member>, RingError> {
     raw::ring::members()
 }
 
-/// Takes the panics that have ended members of the current ring so far.
+/// Takes the panics that have ended members of the current ring so far, first one first. What is
+/// not taken is raised again by [`scope`].
 ///
 /// # Errors
 /// [`RingError::InsideAsymmetric`].

@@ -101,6 +101,11 @@ impl Claim {
         self.id
     }
 
+    /// Whether it belongs to this thread; a moment later it may be another's.
+    pub(crate) fn is_ours(&self) -> bool {
+        self.word.owner() == me()
+    }
+
     fn shown(&self) -> String {
         self.name.or_id(self.id).to_string()
     }

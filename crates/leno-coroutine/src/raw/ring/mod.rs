@@ -19,6 +19,7 @@ mod enter;
 mod hop;
 mod queue;
 pub(crate) mod scope;
+mod wait;
 
 use core::cell::{Cell, RefCell, UnsafeCell};
 use core::mem::ManuallyDrop;
@@ -35,6 +36,7 @@ use leno_context::word::Word;
 
 use self::enter::{here, here_or_enter};
 use self::queue::{Entry, Queue};
+pub(crate) use self::wait::{give_turn, join, run as run_all};
 use super::local;
 use super::shared::member as shared;
 use crate::ring::{Drained, Failure, Member, MemberKind, RingError, SpawnError};
