@@ -39,10 +39,11 @@ mod suspend;
 mod sync;
 pub mod trace;
 mod unstarted;
+mod unwind_safe;
 
 pub use builder::Builder;
 pub use error::{CreateError, Exiting, ResumeError};
-pub use iter::{IntoIter, Iter};
+pub use iter::{IntoIter, Iter, Iterable};
 pub use leno_context::stack::{
     Figures, StackError, figures as stack_figures, guard::Guards, set_warm_limit,
 };

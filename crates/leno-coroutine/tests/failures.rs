@@ -240,3 +240,44 @@ fn member_that_refuses_to_end_is_one_message() {
         ring::yield_now();
     });
 }
+
+/// A panic finishes the coroutine; nothing broken is left to be seen through a handle.
+#[test]
+fn handles_may_cross_catch_unwind() {
+    fn fails(_: &Suspender<(), ()>, (): ()) {
+        panic!("on purpose");
+    }
+    let co = Coroutine::new(fails);
+    assert!(catch_unwind(|| co.resume(())).is_err());
+    assert!(co.is_finished());
+    assert!(catch_unwind(|| co.iter().next()).unwrap().is_none());
+    scope(|s| {
+        let child = s.coroutine(fails);
+        assert!(catch_unwind(|| child.resume(())).is_err());
+        assert!(catch_unwind(|| s.coroutine(fails).resume(())).is_err());
+    });
+    let member = ring::spawn(ring::yield_now);
+    assert_eq!(catch_unwind(|| member.join()).unwrap(), Ok(()));
+    ring::scope(|s| assert!(catch_unwind(|| s.spawn(|| ())).is_ok()));
+    let body = |co: &Suspender<(), u32>, ()| catch_unwind(|| co.suspend(1)).is_err();
+    assert_eq!(Coroutine::new(body).resume(()).suspended(), Some(1));
+}
+
+#[test]
+#[cfg(not(any(leno_baton, leno_asan)))]
+fn handles_of_shared_coroutines_and_migrants_may_cross_catch_unwind() {
+    fn fails(_: &Suspender<(), ()>, (): ()) {
+        panic!("on purpose");
+    }
+    let stacks = leno_coroutine::shared::Stacks::new(1);
+    // SAFETY: nothing refers to its frames.
+    let shared = catch_unwind(|| unsafe { stacks.coroutine(fails) }.unwrap()).unwrap();
+    assert!(catch_unwind(|| shared.resume(())).is_err());
+    // SAFETY: it does not suspend.
+    let migrant = unsafe { Builder::new().migratable(fails) }.unwrap();
+    assert!(catch_unwind(|| migrant.resume(())).is_err());
+    assert!(shared.is_finished() && migrant.is_finished());
+    // SAFETY: as above.
+    let member = unsafe { Builder::new().spawn_migratable(|| ()) }.unwrap();
+    assert_eq!(catch_unwind(|| member.member().join()).unwrap(), Ok(()));
+}

@@ -24,7 +24,7 @@ use leno_context::{Name, State, Status};
 
 use super::exit::{self, Ended};
 use super::local;
-use crate::{CreateError, Iter, ResumeError, Step, Suspender, trace};
+use crate::{CreateError, ResumeError, Step, Suspender, trace};
 
 /// A coroutine that runs when it is resumed, and goes back to its resumer when it suspends.
 ///
@@ -221,13 +221,6 @@ impl<In, Out, Ret> Coroutine<In, Out, Ret> {
     /// Where it was suspended, as it sees it. `None` unless it is suspended, with some stack left.
     pub fn backtrace(&self) -> Option<std::backtrace::Backtrace> {
         super::list::backtrace(self.status())
-    }
-}
-
-impl<Out, Ret> Coroutine<(), Out, Ret> {
-    /// Iterates over what it suspends with from here on.
-    pub fn iter(&self) -> Iter<'_, Out, Ret> {
-        Iter::new(self)
     }
 }
 
