@@ -22,11 +22,11 @@ use crate::{Builder, Coroutine, CreateError, Suspender, raw};
 /// std::thread::spawn(move || {
 ///     let coroutine = unstarted.start()?;
 ///     assert_eq!(coroutine.resume(()), Step::Suspended(1));
-///     Ok::<(), leno_coroutine::CreateError>(())
+///     Ok::<(), leno::CreateError>(())
 /// })
 /// .join()
 /// .unwrap()?;
-/// # Ok::<(), leno_coroutine::CreateError>(())
+/// # Ok::<(), leno::CreateError>(())
 /// ```
 pub struct Unstarted<F, In, Out, Ret> {
     builder: Builder,

@@ -16,7 +16,7 @@ fn panic_of(f: impl FnOnce()) -> String {
 }
 
 #[test]
-fn scope_raises_the_first_failure_that_nobody_took() {
+fn s14_scope_raises_the_first_failure_that_nobody_took() {
     let log = Log::new();
     let text = panic_of(|| {
         ring::scope(|s| {

@@ -130,7 +130,7 @@ fn unfinished_iteration_that_is_dropped_unwinds_its_coroutine() {
 }
 
 #[test]
-fn scoped_coroutine_is_iterated_by_reference_and_by_value() {
+fn s24_scoped_coroutine_is_iterated_by_reference_and_by_value() {
     let words = ["one", "two", "three"];
     let lengths = scope(|s| {
         let each = s.coroutine(|co: &Suspender<(), usize>, ()| {
@@ -154,7 +154,7 @@ fn scoped_coroutine_is_iterated_by_reference_and_by_value() {
 
 #[test]
 #[cfg(not(any(leno_baton, leno_asan)))]
-fn shared_coroutines_and_migrants_are_iterated_too() {
+fn s24_shared_coroutines_and_migrants_are_iterated_too() {
     let body = |co: &Suspender<(), u32>, ()| {
         (0..3).for_each(|n| co.suspend(n));
         "over"

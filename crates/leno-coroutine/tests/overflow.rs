@@ -118,8 +118,8 @@ fn s31_unnamed_coroutine_is_reported_by_id_and_place() {
 /// Printing a backtrace needs more stack than the smallest coroutine has.
 #[test]
 #[cfg_attr(miri, ignore = "spawns a process")]
-fn overflow_by_a_panic_says_so() {
-    const TEST: &str = "overflow_by_a_panic_says_so";
+fn s31_overflow_by_a_panic_says_so() {
+    const TEST: &str = "s31_overflow_by_a_panic_says_so";
     if !plays(TEST) {
         let child = rerun(TEST);
         child.aborted().said("leno: coroutine 'small' (id ");

@@ -162,7 +162,7 @@ fn join_of_a_stolen_member_is_refused() {
 }
 
 #[test]
-fn wait_until_panics_when_nobody_is_left_to_wait_for() {
+fn s75_wait_until_panics_when_nobody_is_left_to_wait_for() {
     let counter = Cell::new(0);
     let panic = catch_unwind(AssertUnwindSafe(|| {
         ring::scope(|s| {
@@ -183,7 +183,7 @@ fn wait_until_panics_when_nobody_is_left_to_wait_for() {
 }
 
 #[test]
-fn wait_until_tests_first() {
+fn s75_wait_until_tests_first() {
     ring::wait_until(|| true);
     let tested = Cell::new(0);
     ring::scope(|s| {

@@ -74,7 +74,8 @@ impl Member {
     ///
     /// # Examples
     /// ```
-    /// use leno_coroutine::ring;
+    /// # use leno_coroutine as leno;
+    /// use leno::ring;
     ///
     /// let done = std::cell::Cell::new(0);
     /// ring::scope(|s| {

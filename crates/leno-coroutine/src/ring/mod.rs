@@ -7,8 +7,8 @@
 //! that calls them.
 //!
 //! [`scope`] enters a ring of its own, whose members may borrow, and ends those that are left
-//! when it returns, also if they never ran. Members of a thread's ring that are left when the thread ends are leaked, with
-//! a message: nothing is unwound from a thread-local's destructor.
+//! when it returns, also if they never ran. Members of a thread's ring that are left when the
+//! thread ends are leaked, with a message: nothing is unwound from a thread-local's destructor.
 //!
 //! A panic ends the member it happens in; the others go on. The payload waits in [`failures`]. Of
 //! those nobody takes, [`scope`] raises the first when it ends, and a thread's own ring shows it on
@@ -158,13 +158,19 @@ pub fn wait_until(mut condition: impl FnMut() -> bool) {
 ///
 /// # Examples
 /// ```
-/// use leno_coroutine::ring;
+/// # use leno_coroutine as leno;
+/// use leno::ring;
 ///
 /// let turns = std::cell::Cell::new(0);
 /// ring::scope(|s| {
 ///     for length in [3, 5] {
 ///         let turns = &turns;
-///         s.spawn(move || (0..length).for_each(|_| { turns.set(turns.get() + 1); ring::yield_now() }));
+///         s.spawn(move || {
+///             for _ in 0..length {
+///                 turns.set(turns.get() + 1);
+///                 ring::yield_now();
+///             }
+///         });
 ///     }
 ///     ring::run();
 /// });

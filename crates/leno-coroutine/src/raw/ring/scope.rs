@@ -42,7 +42,8 @@ pub struct Scope<'scope, 'env> {
 ///
 /// # Examples
 /// ```
-/// use leno_coroutine::ring;
+/// # use leno_coroutine as leno;
+/// use leno::ring;
 ///
 /// let words = ["one", "three"];
 /// let total = std::cell::Cell::new(0);
