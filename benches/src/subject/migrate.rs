@@ -22,19 +22,19 @@ pub fn migrate(depth: usize) -> Vec<Contender> {
             // SAFETY: the body keeps nothing that belongs to a thread across a suspend.
             let migrant = unsafe { Builder::new().migratable(body) };
             let migrant = migrant.map_err(|e| Failure::stopped_at(made, e))?;
-            migrant.resume(0).map_err(Failure::failed)?;
+            migrant.try_resume(0).map_err(Failure::failed)?;
             all.push(migrant);
         }
         let took = relay(n / BATCH, || {
             for migrant in &all {
                 migrant.steal().expect("it is suspended, and it is this thread's turn");
-                let step = migrant.resume(1).expect("this thread has just stolen it");
+                let step = migrant.resume(1);
                 assert!(matches!(step, Step::Suspended(_)));
             }
         });
         // The steps are even in number: all are back on the thread that made them.
         for migrant in &all {
-            migrant.resume(FINISH).map_err(Failure::failed)?;
+            migrant.try_resume(FINISH).map_err(Failure::failed)?;
         }
         Ok(Turn::ns(took, n))
     })]

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-/// A coroutine's name, if it was given one; cheap to clone. Prints as `'name'`, or as `#id` for a nameless one.
+/// A coroutine's name, or none; cheap to clone. Messages show it in quotes, and the id of a
+/// nameless one instead (`#7`): [`Name::or_id`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Name(Text);
 

@@ -1,8 +1,8 @@
 //! A message instead of a segmentation fault, and a way to ask before.
 //!
 //! A coroutine that runs into its guard page gets a SIGSEGV. The handler here finds out by
-//! address arithmetic whose guard it was, prints name, id, stack size and where the coroutine was
-//! made, and aborts. It cannot become a panic: the faulting frame is half set up, destructors
+//! address arithmetic whose guard it was, prints name, id, stack size, where the coroutine was
+//! made and whether it was panicking, and aborts. It cannot become a panic: the faulting frame is half set up, destructors
 //! would be skipped. All other faults go on to the handler that was there before (std's, which
 //! reports overflows of OS threads' stacks).
 //!
@@ -21,6 +21,9 @@ use crate::switch;
 /// For code that recurses or calls foreign code with large frames: an ordinary panic at an
 /// ordinary place, which unwinds, instead of an overflow, which ends the process. Works in
 /// coroutines and on plain threads.
+///
+/// The panic itself needs stack: some 4 KiB, and about 20 KiB if it prints a backtrace
+/// (`RUST_BACKTRACE=1`). Ask for 32 KiB, beside what the code needs, where that may be.
 ///
 /// # Panics
 /// When less than `bytes` are left on the running stack.
@@ -48,7 +51,8 @@ pub fn check_stack(bytes: usize) {
         // SAFETY: the running coroutine's block is live.
         let block = unsafe { &*block };
         panic!(
-            "check_stack: {bytes} bytes of stack asked for, coroutine {} has {left} left",
+            "check_stack: {bytes} bytes of stack asked for, {} {} has {left} left",
+            block.noun(),
             block.shown()
         );
     }
@@ -112,6 +116,7 @@ mod handler {
     use std::sync::Once;
 
     use crate::control;
+    use crate::name::Name;
     use crate::stack::{self, Stack};
 
     /// What handled each signal before: handler address and flags.
@@ -173,7 +178,7 @@ mod handler {
     }
 
     fn report(stack: &Stack, address: usize) {
-        let mut text = Text { bytes: [0; 640], len: 0 };
+        let mut text = Text { bytes: [0; 768], len: 0 };
         let block = control::owner_of(stack.limit().addr());
         let size = stack.size().bytes() / 1024;
         if block.is_null() {
@@ -184,12 +189,19 @@ mod handler {
         } else {
             // SAFETY: the slot is in use, by the coroutine that faulted or one that is suspended.
             let block = unsafe { &*block };
-            let name = block.name().as_str().unwrap_or("(unnamed)");
+            let _ = write!(text, "\nleno: {} {}", block.noun(), block.shown());
+            if *block.name() != Name::NONE {
+                let _ = write!(text, " (id {})", block.id());
+            }
+            let _ = write!(text, " has overflowed its stack of {size} KiB");
+            // Reads two counters, one of them a thread-local that this thread's panic has used.
+            if std::thread::panicking() {
+                let _ = write!(text, " while it panicked (a backtrace alone needs about 20 KiB)");
+            }
             let _ = writeln!(
                 text,
-                "\nleno: coroutine '{name}' (id {}) has overflowed its stack of {size} KiB; \
-                 created at {}; give it a larger stack_size, or call check_stack where it recurses",
-                block.id(),
+                "; created at {}; give it a larger stack_size, or call check_stack where it \
+                 recurses",
                 block.site(),
             );
         }
@@ -220,7 +232,7 @@ mod handler {
 
     /// A buffer that formatting can write to inside a signal handler; what does not fit is cut.
     struct Text {
-        bytes: [u8; 640],
+        bytes: [u8; 768],
         len: usize,
     }
 

@@ -15,6 +15,7 @@
 //! ```
 //! A suspended coroutine that is dropped runs again while it unwinds, then is finished.
 
+use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering::Acquire;
 
@@ -58,6 +59,9 @@ pub struct Status {
 unsafe impl Send for Status {}
 // SAFETY: as above.
 unsafe impl Sync for Status {}
+
+impl UnwindSafe for Status {}
+impl RefUnwindSafe for Status {}
 
 impl Status {
     /// The status of the coroutine that `control` belongs to now.

@@ -6,13 +6,14 @@
 //!
 //! At thread exit a guard gives the cached stacks back. Coroutines still alive then are neither
 //! unwound nor freed (they may borrow other thread-locals): they leak, and a line on stderr says
-//! how many. Nothing here runs user code.
+//! how many and names some. Nothing here runs user code.
 
 use core::cell::{Cell, UnsafeCell};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use std::sync::OnceLock;
 
+use crate::control::{self, Kind};
 use crate::outermost::Outermost;
 use crate::stack::pool::Cache;
 use crate::switch;
@@ -106,6 +107,7 @@ impl Drop for Guard {
         if slot.is_null() {
             return;
         }
+        let leaked = leaked();
         switch::set_thread_slot(core::ptr::null());
         // SAFETY: leaked by `first_use`, reachable only through the slot just cleared.
         let thread = unsafe { &mut *slot };
@@ -117,11 +119,32 @@ impl Drop for Guard {
         }
         let name = std::thread::current().name().unwrap_or("unnamed").to_owned();
         eprintln!(
-            "leno: thread '{name}' ended with {left} coroutine{} alive: leaked, not unwound \
-             (drop them, or leave them to a scope, before the thread ends)",
+            "leno: thread '{name}' ended with {left} coroutine{} alive: leaked, not unwound; drop \
+             them before the thread ends, leave them to a scope, or end a ring's members with \
+             ring::drain{leaked}",
             if left == 1 { "" } else { "s" },
         );
     }
+}
+
+/// Some of the coroutines of this thread that are alive, as a list to end a message with.
+fn leaked() -> String {
+    const SHOWN: usize = 3;
+    if current().live() == 0 {
+        return String::new();
+    }
+    let blocks = control::of_this_thread();
+    // SAFETY: live: this thread, to which they belong, is here.
+    let blocks = blocks.iter().map(|block| unsafe { block.as_ref() });
+    // Who is on a home is not known here.
+    let coroutines = blocks.filter(|block| block.kind() != Kind::Home);
+    let shown = coroutines.take(SHOWN).enumerate().map(|(n, block)| {
+        let before = if n == 0 { ": " } else { ", " };
+        format!("{before}{} {} (created at {})", block.noun(), block.shown(), block.site())
+    });
+    let text: String = shown.collect();
+    let more = current().live() > SHOWN && !text.is_empty();
+    if more { text + ", .." } else { text }
 }
 
 /// Whether this OS thread is at its end, running destructors of thread-locals. Then nothing may be

@@ -18,7 +18,7 @@ use crate::{Coroutine, CreateError, Suspender, Unstarted, raw, trace};
 ///
 /// let echo = Builder::new()
 ///     .name("echo")
-///     .stack_size(16 * 1024)
+///     .stack_size(256 * 1024)
 ///     .coroutine(|co, mut n| loop { n = co.suspend(n) })?;
 /// assert_eq!(echo.resume(7), Step::Suspended(7));
 /// # Ok::<(), leno::CreateError>(())
@@ -49,8 +49,9 @@ impl Builder {
 
     /// Bytes of stack: a hint. There is a minimum of 16 KiB, sizes are rounded up to a power of
     /// two, and more than 1 GiB is refused when the coroutine is made. A stack uses memory only
-    /// where it is touched. A panic that prints a backtrace needs about 20 KiB; foreign code, whose
-    /// frames are not probed, is safest on 256 KiB and more, which have larger guards.
+    /// where it is touched. A panic that prints a backtrace (`RUST_BACKTRACE=1`) needs about 20 KiB,
+    /// so on 16 KiB it becomes an overflow; foreign code, whose frames are not probed, is safest on
+    /// 256 KiB and more, which have larger guards.
     pub fn stack_size(mut self, bytes: usize) -> Builder {
         self.stack_size = bytes;
         self
@@ -68,7 +69,7 @@ impl Builder {
         Out: 'static,
         Ret: 'static,
     {
-        self.unstarted(body).start().map_err(|(error, _)| error)
+        Ok(self.unstarted(body).start()?)
     }
 
     /// Keeps the body for later: the result may move to another thread if the body may.
@@ -100,7 +101,9 @@ impl Builder {
         site: &'static Location<'static>,
         kind: Kind,
     ) -> Result<Spec, CreateError> {
-        let size = StackSize::holding(self.stack_size).map_err(|why| CreateError { why })?;
-        Ok(Spec { name: self.name, site, size, kind, watched: trace::is_on() })
+        match StackSize::holding(self.stack_size) {
+            Ok(size) => Ok(Spec { name: self.name, site, size, kind, watched: trace::is_on() }),
+            Err(why) => Err(CreateError::new(why, self.name, site)),
+        }
     }
 }

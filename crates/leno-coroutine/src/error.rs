@@ -1,18 +1,63 @@
 //! What can go wrong with a coroutine, by name.
 
+use core::panic::Location;
 use std::fmt;
 
+use leno_context::Name;
+use leno_context::control::Spec;
 use leno_context::stack::StackError;
 
 /// A coroutine could not be made: there is no stack for it. Nothing else is harmed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CreateError {
-    pub(crate) why: StackError,
+    why: StackError,
+    name: Name,
+    site: Option<&'static Location<'static>>,
+}
+
+impl CreateError {
+    #[cold]
+    pub(crate) fn new(why: StackError, name: Name, site: &'static Location<'static>) -> Self {
+        CreateError { why, name, site: Some(site) }
+    }
+
+    /// From what `leno_context::control::create` gives back.
+    #[cold]
+    pub(crate) fn refused((why, spec): (StackError, Spec)) -> Self {
+        CreateError::new(why, spec.name, spec.site)
+    }
+
+    /// There are no stacks of that size, whoever may want one.
+    pub(crate) fn of_size(why: StackError) -> Self {
+        CreateError { why, name: Name::NONE, site: None }
+    }
+
+    /// Why there is no stack.
+    pub fn stack_error(&self) -> &StackError {
+        &self.why
+    }
+
+    /// The name the coroutine was to have.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_str()
+    }
+
+    /// Where in the source it was to be made, if it was for a certain one.
+    pub fn site(&self) -> Option<&'static Location<'static>> {
+        self.site
+    }
 }
 
 impl fmt::Display for CreateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot create a coroutine: {}", self.why)
+        match self.name() {
+            Some(name) => write!(f, "cannot create coroutine '{name}'")?,
+            None => f.write_str("cannot create a coroutine")?,
+        }
+        if let Some(site) = self.site {
+            write!(f, " (at {site})")?;
+        }
+        write!(f, ": {}", self.why)
     }
 }
 

@@ -16,7 +16,8 @@
 //! may be read from anywhere. Unscoped coroutines take `'static` types only, because a handle can
 //! be forgotten; borrowing needs a scope, which ends its children before it returns.
 //!
-//! A panic in a body reaches whoever resumed it. A suspended coroutine that is dropped is unwound,
+//! A panic in a body reaches whoever resumed it; that of a ring's member leaves its scope, unless
+//! [`ring::failures`] has taken it. A suspended coroutine that is dropped is unwound,
 //! so destructors run; with `panic = "abort"` it cannot be, and its stack is leaked instead (in a
 //! scope, the process is aborted with a message).
 //!
@@ -38,11 +39,14 @@ mod suspend;
 mod sync;
 pub mod trace;
 mod unstarted;
+mod unwind_safe;
 
 pub use builder::Builder;
 pub use error::{CreateError, Exiting, ResumeError};
-pub use iter::{IntoIter, Iter};
-pub use leno_context::stack::{Figures, figures as stack_figures, guard::Guards, set_warm_limit};
+pub use iter::{IntoIter, Iter, Iterable};
+pub use leno_context::stack::{
+    Figures, StackError, figures as stack_figures, guard::Guards, set_warm_limit,
+};
 pub use leno_context::{Name, State, Status, check_stack, overflow::stack_left};
 pub use local::Local;
 pub use raw::coroutine::Coroutine;
@@ -52,4 +56,4 @@ pub use raw::scope::{Scope, ScopedCoroutine, scope};
 pub use raw::suspender::Suspender;
 pub use step::Step;
 pub use suspend::{Mapped, Suspend};
-pub use unstarted::Unstarted;
+pub use unstarted::{StartError, Unstarted};

@@ -14,8 +14,6 @@ use crate::raw;
 pub struct Info {
     /// Its id.
     pub id: u64,
-    /// Its name, if it was given one.
-    pub name: Name,
     /// What it was doing.
     pub state: State,
     /// Whether it is a member of a ring (else it is asymmetric).
@@ -24,10 +22,16 @@ pub struct Info {
     pub site: &'static Location<'static>,
     /// Bytes of its stack; 0 if it shares one.
     pub stack_size: usize,
+    pub(crate) name: Name,
     pub(crate) status: Status,
 }
 
 impl Info {
+    /// Its name, if it was given one.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_str()
+    }
+
     /// Where it is suspended, as it sees it. `None` unless it still is, with some stack left.
     pub fn backtrace(&self) -> Option<Backtrace> {
         raw::list::backtrace(self.status)

@@ -23,14 +23,14 @@
 //! let counter = unsafe {
 //!     Builder::new().migratable(|co, ()| (1..4).for_each(|n| co.suspend(n)))
 //! }?;
-//! assert_eq!(counter.resume(()).unwrap(), Step::Suspended(1));
+//! assert_eq!(counter.resume(()), Step::Suspended(1));
 //! std::thread::scope(|s| {
 //!     s.spawn(|| {
 //!         assert!(counter.steal().unwrap());
-//!         assert_eq!(counter.resume(()).unwrap(), Step::Suspended(2));
+//!         assert_eq!(counter.resume(()), Step::Suspended(2));
 //!     });
 //! });
-//! assert!(counter.resume(()).is_err(), "it belongs to the other thread now");
+//! assert!(counter.try_resume(()).is_err(), "it belongs to the other thread now");
 //! # Ok::<(), leno::CreateError>(())
 //! ```
 

@@ -106,6 +106,18 @@ pub enum SharedError<In> {
     },
 }
 
+impl<In> SharedError<In> {
+    /// What the coroutine was to be given.
+    pub fn into_input(self) -> In {
+        match self {
+            SharedError::Finished { input, .. }
+            | SharedError::InUse { input, .. }
+            | SharedError::NoMemory { input, .. }
+            | SharedError::Occupied { input, .. } => input,
+        }
+    }
+}
+
 impl<In> fmt::Display for SharedError<In> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,5 +1,6 @@
 //! A coroutine that has not started: a body and what it asks for, no stack.
 
+use core::fmt;
 use core::marker::PhantomData;
 use core::mem::ManuallyDrop;
 use core::panic::Location;
@@ -19,11 +20,13 @@ use crate::{Builder, Coroutine, CreateError, Suspender, raw};
 ///
 /// let unstarted = Builder::new().unstarted(|co, ()| co.suspend(1));
 /// std::thread::spawn(move || {
-///     let coroutine = unstarted.start().map_err(|(error, _)| error).unwrap();
+///     let coroutine = unstarted.start()?;
 ///     assert_eq!(coroutine.resume(()), Step::Suspended(1));
+///     Ok::<(), leno::CreateError>(())
 /// })
 /// .join()
-/// .unwrap();
+/// .unwrap()?;
+/// # Ok::<(), leno::CreateError>(())
 /// ```
 pub struct Unstarted<F, In, Out, Ret> {
     builder: Builder,
@@ -40,8 +43,8 @@ impl<F, In, Out, Ret> Unstarted<F, In, Out, Ret> {
     /// Takes a stack; the coroutine now belongs to this thread and runs when resumed.
     ///
     /// # Errors
-    /// When there is no stack of the size asked for; everything is given back.
-    pub fn start(self) -> Result<Coroutine<In, Out, Ret>, (CreateError, Self)>
+    /// When there is no stack of the size asked for; everything is given back in the error.
+    pub fn start(self) -> Result<Coroutine<In, Out, Ret>, StartError<Self>>
     where
         F: FnOnce(&Suspender<In, Out>, In) -> Ret + 'static,
         In: 'static,
@@ -50,12 +53,12 @@ impl<F, In, Out, Ret> Unstarted<F, In, Out, Ret> {
     {
         let spec = match self.builder.clone().spec(self.site, Kind::Asymmetric) {
             Ok(spec) => spec,
-            Err(error) => return Err((error, self)),
+            Err(error) => return Err(StartError { error, unstarted: self }),
         };
         let mut body = ManuallyDrop::new(self.body);
         raw::coroutine::create_static(spec, &mut body).map_err(|error| {
             let body = ManuallyDrop::into_inner(body);
-            (error, Unstarted::new(self.builder, self.site, body))
+            StartError { error, unstarted: Unstarted::new(self.builder, self.site, body) }
         })
     }
 
@@ -65,8 +68,52 @@ impl<F, In, Out, Ret> Unstarted<F, In, Out, Ret> {
     }
 }
 
-impl<F, In, Out, Ret> core::fmt::Debug for Unstarted<F, In, Out, Ret> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+impl<F, In, Out, Ret> fmt::Debug for Unstarted<F, In, Out, Ret> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Unstarted({:?})", self.builder)
+    }
+}
+
+/// An [`Unstarted`] could not be started: there is no stack for it. It is given back.
+///
+/// `U` is the [`Unstarted`].
+pub struct StartError<U> {
+    error: CreateError,
+    unstarted: U,
+}
+
+impl<U> StartError<U> {
+    /// What could not be started, as it was.
+    pub fn into_unstarted(self) -> U {
+        self.unstarted
+    }
+
+    /// Why.
+    pub fn create_error(&self) -> &CreateError {
+        &self.error
+    }
+}
+
+impl<U> From<StartError<U>> for CreateError {
+    fn from(error: StartError<U>) -> CreateError {
+        error.error
+    }
+}
+
+impl<U> fmt::Debug for StartError<U> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("StartError").field(&self.error).finish()
+    }
+}
+
+impl<U> fmt::Display for StartError<U> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl<U> std::error::Error for StartError<U> {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.error)
     }
 }

@@ -36,7 +36,7 @@ fn s3_closure_type_function_name_and_stack_size() {
         Builder::new().coroutine(double).unwrap(),
         small().coroutine(double).unwrap(),
         small().name("doubler").coroutine(double).unwrap(),
-        small().unstarted(double).start().map_err(|(error, _)| error).unwrap(),
+        small().unstarted(double).start().unwrap(),
     ];
     for coroutine in &made {
         assert_eq!(coroutine.state(), State::New);

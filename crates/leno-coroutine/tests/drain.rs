@@ -193,7 +193,7 @@ fn s45_exit_is_no_failure_but_a_panic_instead_of_it_is() {
     ring::yield_now();
     assert_eq!(ring::drain().unwrap().ended, 2);
     let failures = ring::failures().unwrap();
-    let shown: Vec<_> = failures.iter().map(|f| (f.name.as_str(), message(&*f.payload))).collect();
+    let shown: Vec<_> = failures.iter().map(|f| (f.member.name(), message(&*f.payload))).collect();
     assert_eq!(shown, [(Some("panics"), "instead")]);
 }
 

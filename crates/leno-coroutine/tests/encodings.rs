@@ -44,7 +44,7 @@ fn symmetric_natively(log: &Log, bodies: Vec<Symmetric>) {
         members.borrow_mut().push(ring::current().expect("in a ring"));
         for body in bodies {
             let transfer = |to: usize| {
-                let member = members.borrow()[to];
+                let member = members.borrow()[to].clone();
                 ring::yield_to(&member).expect("it waits");
             };
             let member = s.spawn(move || body(&transfer));
@@ -52,7 +52,7 @@ fn symmetric_natively(log: &Log, bodies: Vec<Symmetric>) {
         }
         for start in STARTS {
             log.push("main ");
-            let member = members.borrow()[start];
+            let member = members.borrow()[start].clone();
             ring::yield_to(&member).expect("it waits");
         }
         log.push("main");
@@ -203,7 +203,7 @@ impl ByTransfer {
 
 impl Asymmetric for ByTransfer {
     fn call(&self, name: &'static str, value: u32) -> u32 {
-        let callee = self.members.borrow()[name];
+        let callee = self.members.borrow()[name].clone();
         self.callers.borrow_mut().push(ring::current().expect("in a ring"));
         self.transfer(callee, value)
     }

@@ -3,10 +3,13 @@
 
 mod support;
 
+use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::{Rc, Weak};
 
-use leno_coroutine::{Builder, Coroutine, CreateError, ResumeError, State, Step, Suspender};
+use leno_coroutine::{
+    Builder, Coroutine, CreateError, ResumeError, StackError, State, Step, Suspender,
+};
 use support::message;
 
 fn named<F, In, Out, Ret>(name: &'static str, body: F) -> Coroutine<In, Out, Ret>
@@ -141,16 +144,48 @@ fn too_large_a_stack_is_an_error_and_the_body_comes_back() {
     let text = |error: CreateError| error.to_string();
     for asked in [usize::MAX, (1 << 30) + 1] {
         let refused = Builder::new().stack_size(asked).coroutine(|_: &Suspender<(), ()>, ()| ());
+        let at = format!("{}:{}:56", file!(), line!() - 1);
         let expected = format!(
-            "cannot create a coroutine: a stack of {asked} bytes was asked for; the largest has \
-             1073741824"
+            "cannot create a coroutine (at {at}): a stack of {asked} bytes was asked for; the \
+             largest has 1073741824"
         );
         assert_eq!(refused.map_err(text).expect_err("too large"), expected);
     }
     let kept = String::from("kept");
     let body = move |_: &Suspender<(), ()>, ()| kept;
     let unstarted = Builder::new().stack_size(usize::MAX).unstarted(body);
-    let (_, unstarted) = unstarted.start().expect_err("too large");
+    let unstarted = unstarted.start().expect_err("too large").into_unstarted();
     let again = Builder::new().coroutine(unstarted.into_body()).expect("the default fits");
     assert_eq!(again.resume(()), Step::Finished("kept".to_owned()));
+}
+
+#[test]
+fn refused_coroutine_is_named_and_the_reason_can_be_matched() {
+    let body = |_: &Suspender<(), ()>, ()| ();
+    let builder = || Builder::new().name("huge").stack_size(usize::MAX);
+    let error = builder().coroutine(body).expect_err("too large");
+    assert!(error.to_string().starts_with("cannot create coroutine 'huge' (at "), "{error}");
+    assert_eq!((error.name(), error.site().unwrap().file()), (Some("huge"), file!()));
+    assert_eq!(*error.stack_error(), StackError::TooLarge { asked: usize::MAX });
+    let source = error.source().expect("the stack's");
+    assert!(matches!(source.downcast_ref(), Some(StackError::TooLarge { asked: usize::MAX })));
+    let member = builder().spawn(|| ()).expect_err("too large");
+    assert!(member.to_string().starts_with("cannot create coroutine 'huge' (at "), "{member}");
+}
+
+#[test]
+fn start_error_fits_a_question_mark() {
+    fn boxed() -> Result<(), Box<dyn Error>> {
+        Builder::new().stack_size(usize::MAX).unstarted(|_: &Suspender<(), ()>, ()| ()).start()?;
+        Ok(())
+    }
+    fn converted() -> Result<(), CreateError> {
+        Builder::new().stack_size(usize::MAX).unstarted(|_: &Suspender<(), ()>, ()| ()).start()?;
+        Ok(())
+    }
+    let error = boxed().expect_err("too large");
+    let source = error.source().and_then(<dyn Error>::downcast_ref::<CreateError>);
+    let (source, converted) = (source.expect("why"), converted().expect_err("too large"));
+    assert_eq!(source.stack_error(), converted.stack_error());
+    assert_eq!(error.to_string(), source.to_string());
 }

@@ -38,7 +38,7 @@ impl Names {
 
     /// Transfers control to the member of that name.
     fn resume(&self, name: &str) {
-        let member = self.0.borrow()[name];
+        let member = self.0.borrow()[name].clone();
         ring::yield_to(&member).expect("it is in the ring and not finished");
     }
 }

@@ -3,7 +3,7 @@
 
 mod support;
 
-use leno_coroutine::{Coroutine, Suspender};
+use leno_coroutine::{Coroutine, Suspender, scope};
 use support::Log;
 
 fn counter(end: u32) -> Coroutine<(), u32, &'static str> {
@@ -127,4 +127,56 @@ fn unfinished_iteration_that_is_dropped_unwinds_its_coroutine() {
         assert_eq!(log.text(), "");
     }
     assert_eq!(log.text(), "unwound");
+}
+
+#[test]
+fn s24_scoped_coroutine_is_iterated_by_reference_and_by_value() {
+    let words = ["one", "two", "three"];
+    let lengths = scope(|s| {
+        let each = s.coroutine(|co: &Suspender<(), usize>, ()| {
+            words.iter().for_each(|word| co.suspend(word.len()));
+            words.len()
+        });
+        let mut seen = Vec::new();
+        for length in &each {
+            seen.push(length);
+            if seen.len() == 2 {
+                break;
+            }
+        }
+        let mut rest = each.into_iter();
+        seen.extend(&mut rest);
+        assert_eq!(rest.into_result(), Some(3));
+        seen
+    });
+    assert_eq!(lengths, [3, 3, 5]);
+}
+
+#[test]
+#[cfg(not(any(leno_baton, leno_asan)))]
+fn s24_shared_coroutines_and_migrants_are_iterated_too() {
+    let body = |co: &Suspender<(), u32>, ()| {
+        (0..3).for_each(|n| co.suspend(n));
+        "over"
+    };
+    let stacks = leno_coroutine::shared::Stacks::new(1);
+    // SAFETY: nothing refers to its frames.
+    let shared = unsafe { stacks.coroutine(body) }.unwrap();
+    assert_eq!(shared.iter().next(), Some(0));
+    assert_eq!((&shared).into_iter().next(), Some(1));
+    let mut rest = shared.into_iter();
+    assert_eq!(rest.by_ref().collect::<Vec<_>>(), [2]);
+    assert_eq!(rest.into_result(), Some("over"));
+    // SAFETY: it keeps nothing bound to a thread.
+    let migrant = unsafe { leno_coroutine::Builder::new().migratable(body) }.unwrap();
+    assert_eq!(migrant.iter().next(), Some(0));
+    let seen = std::thread::scope(|s| {
+        let thief = || {
+            migrant.steal().unwrap();
+            migrant.iter().collect::<Vec<_>>()
+        };
+        s.spawn(thief).join().unwrap()
+    });
+    assert_eq!(seen, [1, 2]);
+    assert_eq!(migrant.into_iter().next(), None);
 }

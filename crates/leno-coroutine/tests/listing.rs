@@ -8,7 +8,7 @@ use leno_coroutine::{Builder, Coroutine, State, Suspender, ring, scope};
 
 /// The listed coroutine of that name.
 fn find(name: &str) -> Option<Info> {
-    list::coroutines().into_iter().find(|info| info.name.as_str() == Some(name))
+    list::coroutines().into_iter().find(|info| info.name() == Some(name))
 }
 
 fn named(name: &'static str) -> Coroutine<(), ()> {
@@ -128,8 +128,8 @@ fn s41_running_ones_are_those_that_wait_for_one_another() {
         seen
     });
     let shown: Vec<_> =
-        seen.iter().map(|i| format!("{}:{}", i.name.or_id(i.id), i.state)).collect();
-    assert_eq!(shown, ["'outer':running", "'idle':new", "'inner':running"]);
+        seen.iter().map(|i| format!("{}:{}", i.name().unwrap_or("none"), i.state)).collect();
+    assert_eq!(shown, ["outer:running", "idle:new", "inner:running"]);
 }
 
 /// Five asymmetric coroutines deep inside a member, that member is found.
@@ -152,7 +152,7 @@ fn s22_current_member_is_found_through_a_chain_of_five() {
                 };
                 assert_eq!(running(false).len(), 5, "the chain");
                 let [current] = running(true)[..] else { panic!("one member runs") };
-                assert_eq!(current.name.as_str(), Some(name));
+                assert_eq!(current.name(), Some(name));
                 assert_eq!(ring::current().map(|own| own.status().id()), Ok(current.id));
             };
             s.spawn_with(Builder::new().name(name), body).expect("there is memory");

@@ -35,13 +35,13 @@ fn elsewhere<R: Send>(f: impl FnOnce() -> R + Send) -> R {
 #[test]
 fn s47_the_target_thread_takes_the_coroutine() {
     let co = counter();
-    assert_eq!(co.resume(()).unwrap(), Step::Suspended(0));
+    assert_eq!(co.resume(()), Step::Suspended(0));
     elsewhere(|| {
         assert_eq!(co.steal(), Ok(true));
-        assert_eq!(co.resume(()).unwrap(), Step::Suspended(1));
+        assert_eq!(co.resume(()), Step::Suspended(1));
     });
     assert_eq!(co.steal(), Ok(true), "and back");
-    assert_eq!(co.resume(()).unwrap(), Step::Suspended(2));
+    assert_eq!(co.resume(()), Step::Suspended(2));
 }
 
 #[test]
@@ -125,9 +125,9 @@ fn s52_a_held_lock_refuses() {
             co.suspend(());
         }
     });
-    co.resume(()).unwrap();
+    co.resume(());
     assert!(matches!(elsewhere(|| co.steal()), Err(StealError::Locked { .. })));
-    co.resume(()).unwrap();
+    co.resume(());
     assert_eq!(elsewhere(|| co.steal()), Ok(true), "released, so it may go");
     assert_eq!(*lock.lock(), 1);
 }
@@ -138,9 +138,9 @@ fn s53_a_pinned_section_refuses() {
         pinned(|| co.suspend(()));
         co.suspend(());
     });
-    co.resume(()).unwrap();
+    co.resume(());
     assert!(matches!(elsewhere(|| co.steal()), Err(StealError::Pinned { .. })));
-    co.resume(()).unwrap();
+    co.resume(());
     assert_eq!(elsewhere(|| co.steal()), Ok(true));
 }
 
@@ -152,13 +152,13 @@ fn s54_an_asymmetric_one_that_has_not_returned_is_refused() {
     let outer = migratable({
         let (seen, handle, inner) = (seen.clone(), handle.clone(), inner.clone());
         move |_: &Suspender<(), ()>, ()| {
-            inner.resume(()).unwrap();
+            inner.resume(());
             let own = handle.lock().unwrap().take().unwrap();
             *seen.lock().unwrap() = Some(thread::spawn(move || own.steal()).join().unwrap());
         }
     });
     *handle.lock().unwrap() = Some(outer.clone());
-    outer.resume(()).unwrap();
+    outer.resume(());
     let refused = seen.lock().unwrap().take().unwrap();
     assert!(matches!(refused, Err(StealError::NotReturned { .. })), "{refused:?}");
 }
@@ -167,7 +167,7 @@ fn s54_an_asymmetric_one_that_has_not_returned_is_refused() {
 fn s55_one_of_many_thieves_succeeds_and_nobody_waits() {
     for _ in 0..if cfg!(debug_assertions) { 50 } else { 500 } {
         let co = counter();
-        co.resume(()).unwrap();
+        co.resume(());
         let wins = AtomicUsize::new(0);
         thread::scope(|s| {
             for _ in 0..4 {
@@ -175,7 +175,7 @@ fn s55_one_of_many_thieves_succeeds_and_nobody_waits() {
                     Ok(true) => {
                         wins.fetch_add(1, Relaxed);
                         // Another thief may have taken it from this one by now.
-                        let resumed = co.resume(());
+                        let resumed = co.try_resume(());
                         assert!(matches!(resumed, Ok(_) | Err(ResumeError::OtherThread { .. })));
                     }
                     Ok(false) | Err(StealError::NotReturned { .. }) => {}
@@ -233,11 +233,11 @@ fn s57_thread_identity_and_locals_are_the_new_threads() {
     });
     let co: Migrant<(), &'static str, ()> = co;
     NAME.set("old");
-    assert_eq!(co.resume(()).unwrap(), Step::Suspended("old"));
+    assert_eq!(co.resume(()), Step::Suspended("old"));
     elsewhere(|| {
         NAME.set("new");
         co.steal().unwrap();
-        assert_eq!(co.resume(()).unwrap(), Step::Suspended("new"));
+        assert_eq!(co.resume(()), Step::Suspended("new"));
     });
 }
 
@@ -251,8 +251,8 @@ fn s58_old_siblings_and_unmigrated_coroutines_are_errors() {
             let (left, along) = (left_behind.clone(), taken_along.clone());
             move || {
                 ring::yield_now();
-                let left = matches!(left.resume(()), Err(ResumeError::OtherThread { .. }));
-                let along = along.resume(()).is_ok();
+                let left = matches!(left.try_resume(()), Err(ResumeError::OtherThread { .. }));
+                let along = along.try_resume(()).is_ok();
                 tell.send((ring::yield_to(&sibling), left, along)).unwrap();
             }
         });
@@ -282,11 +282,11 @@ fn s84_a_lock_owned_by_the_coroutine_migrates() {
             guard.push_str("after");
         }
     });
-    co.resume(()).unwrap();
+    co.resume(());
     assert!(lock.try_lock().is_none());
     elsewhere(|| {
         assert_eq!(co.steal(), Ok(true));
-        co.resume(()).unwrap();
+        co.resume(());
     });
     assert_eq!(*lock.lock(), "before after");
 }
@@ -343,7 +343,7 @@ fn dropping_the_last_handle_elsewhere_ends_it_there() {
         let _tell = Tell(tell);
         co.suspend(());
     });
-    co.resume(()).unwrap();
+    co.resume(());
     let there = thread::spawn(move || {
         drop(co);
         thread::current().id()
@@ -390,4 +390,13 @@ fn migrants_under_fire_run_each_step_once() {
     });
     assert!(migrants.iter().all(migrate::Member::is_finished));
     assert_eq!(total.load(Relaxed), 8 * STEPS);
+}
+
+#[test]
+fn resume_panics_where_try_resume_says_why() {
+    let co = counter();
+    let panic = thread::scope(|s| s.spawn(|| co.resume(())).join().unwrap_err());
+    let text = panic.downcast_ref::<String>().unwrap();
+    assert_eq!(text, "coroutine 'migrant' belongs to another thread: steal it first");
+    assert_eq!(co.resume(()), Step::Suspended(0), "nothing has changed");
 }

@@ -27,8 +27,8 @@ fn run(name: &'static str, body: impl FnOnce() + 'static) {
 
 /// Asserts that the child's coroutine was reported to have overflowed.
 #[track_caller]
-fn reported(child: &Child, name: &str, kibibytes: usize) {
-    child.aborted().said(&format!("leno: coroutine '{name}' (id "));
+fn reported(child: &Child, who: &str, kibibytes: usize) {
+    child.aborted().said(&format!("leno: {who} (id "));
     child.said(&format!(") has overflowed its stack of {kibibytes} KiB; created at "));
     child.said("tests/overflow.rs:").said("give it a larger stack_size, or call check_stack");
     child.never_said("not reached").never_said("has overflowed its stack\n");
@@ -39,7 +39,7 @@ fn reported(child: &Child, name: &str, kibibytes: usize) {
 fn s31_recursion_in_a_64_kib_coroutine() {
     const TEST: &str = "s31_recursion_in_a_64_kib_coroutine";
     if !plays(TEST) {
-        return reported(&rerun(TEST), "deep", 64);
+        return reported(&rerun(TEST), "coroutine 'deep'", 64);
     }
     run("deep", || eprintln!("not reached {}", recurse(0)));
 }
@@ -49,7 +49,7 @@ fn s31_recursion_in_a_64_kib_coroutine() {
 fn s31_recursion_with_protected_guards() {
     const TEST: &str = "s31_recursion_with_protected_guards";
     if !plays(TEST) {
-        return reported(&rerun_with(TEST, "LENO_GUARDS", "mprotect"), "deep", 64);
+        return reported(&rerun_with(TEST, "LENO_GUARDS", "mprotect"), "coroutine 'deep'", 64);
     }
     run("deep", || eprintln!("not reached {}", recurse(0)));
 }
@@ -64,7 +64,7 @@ fn s31_frame_of_a_mebibyte() {
         frame[black_box(12_345)]
     }
     if !plays(TEST) {
-        return reported(&rerun(TEST), "wide", 64);
+        return reported(&rerun(TEST), "coroutine 'wide'", 64);
     }
     // Its neighbours' stacks are next to its own.
     let neighbours: Vec<Coroutine<(), ()>> =
@@ -78,7 +78,7 @@ fn s31_frame_of_a_mebibyte() {
 fn s31_overflow_of_a_ring_member() {
     const TEST: &str = "s31_overflow_of_a_ring_member";
     if !plays(TEST) {
-        return reported(&rerun(TEST), "member", 32);
+        return reported(&rerun(TEST), "member 'member'", 32);
     }
     let builder = Builder::new().name("member").stack_size(32 * 1024);
     builder.spawn(|| eprintln!("not reached {}", recurse(0))).expect("there is memory");
@@ -90,7 +90,7 @@ fn s31_overflow_of_a_ring_member() {
 fn s31_overflow_on_another_thread_and_further_in() {
     const TEST: &str = "s31_overflow_on_another_thread_and_further_in";
     if !plays(TEST) {
-        return reported(&rerun(TEST), "inner", 64);
+        return reported(&rerun(TEST), "coroutine 'inner'", 64);
     }
     let thread = std::thread::spawn(|| {
         run("outer", || run("inner", || eprintln!("not reached {}", recurse(0))));
@@ -106,13 +106,30 @@ fn s31_unnamed_coroutine_is_reported_by_id_and_place() {
         let child = rerun(TEST);
         let id = child.stderr.lines().find_map(|line| line.strip_prefix("its id is "));
         let id = id.unwrap_or_else(|| panic!("{child:#?}"));
-        child.aborted().said(&format!("coroutine '(unnamed)' (id {id}) has overflowed"));
+        child.aborted().said(&format!("leno: coroutine #{id} has overflowed its stack"));
         child.said(&format!("created at {}:", file!()));
         return;
     }
     let coroutine = Coroutine::new(|_: &Suspender<(), u64>, ()| recurse(0));
     eprintln!("its id is {}", coroutine.id());
     coroutine.resume(());
+}
+
+/// Printing a backtrace needs more stack than the smallest coroutine has.
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn s31_overflow_by_a_panic_says_so() {
+    const TEST: &str = "s31_overflow_by_a_panic_says_so";
+    if !plays(TEST) {
+        let child = rerun(TEST);
+        child.aborted().said("leno: coroutine 'small' (id ");
+        child.said("has overflowed its stack of 16 KiB while it panicked (a backtrace alone needs");
+        return;
+    }
+    std::panic::set_hook(Box::new(|_| eprintln!("not reached {}", recurse(0))));
+    let small = Builder::new().name("small").stack_size(16 * 1024);
+    let small = small.coroutine(|_: &Suspender<(), ()>, ()| panic!("on purpose"));
+    let _: leno_coroutine::Step<(), ()> = small.expect("there is memory").resume(());
 }
 
 #[test]

@@ -74,7 +74,7 @@ fn run(program: &Rc<Program>, stacks: Option<&Stacks>) -> Vec<String> {
                 match *op {
                     Op::Yield => ring::yield_now(),
                     Op::YieldTo(other) => {
-                        let other = handles.borrow()[other];
+                        let other = handles.borrow()[other].clone();
                         if ring::yield_to(&other).is_err() {
                             note("refused".to_owned());
                         }

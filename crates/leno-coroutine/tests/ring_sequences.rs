@@ -164,6 +164,7 @@ fn s75_wait_until_a_predicate_holds() {
             level.set(level.get() + 1);
             ring::yield_now();
         }
+        s.spawn(|| (0..5).for_each(|_| ring::yield_now()));
         let mut asked = 0;
         ring::wait_until(|| {
             asked += 1;

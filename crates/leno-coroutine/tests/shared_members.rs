@@ -77,8 +77,8 @@ fn s9_a_member_on_a_shared_stack_can_be_named() {
     ring::scope(|_| {
         let a = spawn(&stacks, "a", turns(&log, "a", 2));
         let b = spawn(&stacks, "b", turns(&log, "b", 2));
-        for member in [a, b, b] {
-            ring::yield_to(&member).unwrap();
+        for member in [&a, &b, &b] {
+            ring::yield_to(member).unwrap();
         }
         assert!(a.is_finished() && b.is_finished());
         assert_eq!(ring::yield_to(&a), Err(RingError::Finished { member: a.to_string() }));
@@ -124,7 +124,7 @@ fn s14_a_panic_ends_one_member_and_the_others_go_on() {
         wait_for_all();
         let failures = ring::failures().unwrap();
         assert_eq!(failures.len(), 1);
-        assert_eq!(failures[0].name.as_str(), Some("bad"));
+        assert_eq!(failures[0].member.name(), Some("bad"));
         assert_eq!(failures[0].payload.downcast_ref(), Some(&"as planned"));
     });
     assert_eq!(log.take().join(" "), "good0 good1 good2");

@@ -302,7 +302,9 @@ fn a_panic_leaves_the_others_alone() {
     let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| fails.resume(())));
     assert_eq!(*caught.unwrap_err().downcast_ref::<&str>().unwrap(), "on purpose");
     assert_eq!(goes_on.resume(()), Step::Suspended(1));
-    assert!(matches!(fails.try_resume(()), Err(SharedError::Finished { .. })));
+    let refused = fails.try_resume(()).expect_err("it has ended");
+    assert!(matches!(refused, SharedError::Finished { .. }));
+    let (): () = refused.into_input();
 }
 
 #[test]

@@ -7,7 +7,7 @@ mod support;
 
 use std::hint::black_box;
 
-use leno_coroutine::{Builder, Coroutine, Guards, Step, Suspender, list, ring};
+use leno_coroutine::{Builder, Coroutine, Guards, StackError, Step, Suspender, list, ring};
 use leno_coroutine::{stack_figures, stack_left};
 use support::{plays, rerun, rerun_with, rerun_within};
 
@@ -170,8 +170,8 @@ fn out_of_memory_is_an_error_and_the_rest_still_works() {
             Err(error) => break error,
         }
     };
-    let expected = "cannot create a coroutine: no memory for a stack of 1048576 bytes: ";
-    assert!(error.to_string().starts_with(expected), "{error}");
+    assert!(matches!(error.stack_error(), StackError::OutOfMemory { size: 1_048_576, .. }));
+    assert!(error.to_string().contains("): no memory for a stack of 1048576 bytes: "), "{error}");
     assert!(all.len() > 100, "only {} fitted", all.len());
     assert!(all.iter().all(|coroutine| coroutine.resume(5) == Step::Finished(5)));
     let again = Builder::new().stack_size(1 << 20).coroutine(|_: &Suspender<u32, u32>, n| n);
@@ -202,11 +202,11 @@ fn out_of_guards_is_an_error_and_the_rest_still_works() {
     };
     match &error {
         Some(error) => assert_eq!(
-            error.to_string(),
+            error.stack_error().to_string(),
             format!(
-                "cannot create a coroutine: no more guard pages: vm.max_map_count is {limit}, and \
-                 this kernel has no lightweight guards (Linux 6.13); raise the limit or use fewer \
-                 stacks"
+                "no more guard pages: made with mprotect (before Linux 6.13, or because \
+                 LENO_GUARDS says so) each takes two mappings, and vm.max_map_count is {limit}; \
+                 raise the limit or use fewer stacks"
             )
         ),
         None => assert!(limit > 80_000, "{} coroutines with {limit} maps", all.len()),

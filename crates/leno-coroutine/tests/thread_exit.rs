@@ -10,7 +10,7 @@ use std::mem::forget;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread;
 
-use leno_coroutine::{Coroutine, Suspender, ring};
+use leno_coroutine::{Builder, Coroutine, Suspender, ring};
 use support::{OnDrop, plays, rerun};
 
 fn worker(body: impl FnOnce() + Send + 'static) {
@@ -53,7 +53,9 @@ fn s44_members_left_in_a_threads_ring_are_leaked_and_counted() {
         let child = rerun(TEST);
         child.passed().never_said("unwound while");
         child.said("leno: thread 'worker' ended with 3 coroutines alive: leaked, not unwound");
-        child.said("drop them, or leave them to a scope, before the thread ends");
+        child.said(
+            "drop them before the thread ends, leave them to a scope, or end a ring's members",
+        );
         return;
     }
     thread_local!(static TEXT: String = String::from("a thread-local"));
@@ -67,6 +69,29 @@ fn s44_members_left_in_a_threads_ring_are_leaked_and_counted() {
             });
         }
         ring::yield_now();
+    });
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn some_of_those_left_are_named() {
+    const TEST: &str = "some_of_those_left_are_named";
+    if !plays(TEST) {
+        let child = rerun(TEST);
+        child.passed().said("ended with 4 coroutines alive: ").said("with ring::drain: ");
+        let id = child.stderr.lines().find_map(|line| line.strip_prefix("its id is "));
+        let id = id.unwrap_or_else(|| panic!("{child:#?}"));
+        child.said(&format!("coroutine #{id} (created at {}:", file!()));
+        child.said(&format!("member 'idle' (created at {}:", file!())).said("), ..\n");
+        return;
+    }
+    worker(|| {
+        let unnamed = suspended(|co| co.suspend(()));
+        eprintln!("its id is {}", unnamed.id());
+        forget(unnamed);
+        for _ in 0..3 {
+            Builder::new().name("idle").spawn(|| ()).unwrap();
+        }
     });
 }
 

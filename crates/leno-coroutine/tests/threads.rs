@@ -18,7 +18,7 @@ fn s6_unstarted_body_runs_on_the_thread_that_starts_it() {
         thread::current().name().map(str::to_owned)
     });
     let there = thread::Builder::new().name("there".into()).spawn(move || {
-        let coroutine = unstarted.start().map_err(|(error, _)| error).expect("there is memory");
+        let coroutine = unstarted.start().expect("there is memory");
         assert_eq!(coroutine.name(), Some("traveller"));
         assert_eq!(coroutine.resume(1), Step::Suspended(2));
         coroutine.resume(0).finished().flatten()

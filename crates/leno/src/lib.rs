@@ -37,9 +37,10 @@
 //!   `Sync`. One that has not started is an [`Unstarted`], which is `Send` if its closure is.
 //! - Unscoped coroutines take `'static` types only, because a handle can be forgotten. A scope lets
 //!   them borrow, and ends every child before it returns.
-//! - A panic reaches whoever resumed the coroutine. Dropping a suspended one unwinds it, so that
-//!   destructors run; with `panic = "abort"` its stack is leaked instead (in a scope, the process
-//!   is aborted with a message).
+//! - A panic reaches whoever resumed the coroutine; that of a ring's member leaves its
+//!   [`ring::scope`], unless [`ring::failures`] has taken it. Dropping a suspended coroutine
+//!   unwinds it, so that destructors run; with `panic = "abort"` its stack is leaked instead (in a
+//!   scope, the process is aborted with a message).
 //! - Every stack has a guard: an overflow ends the process with the coroutine's name and where it
 //!   was made.
 //!

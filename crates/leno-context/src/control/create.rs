@@ -19,7 +19,7 @@ const BODY_MOVES: usize = 5;
 /// because it may be large, and every move costs stack in a debug build.
 ///
 /// # Errors
-/// When there is no stack; the body stays where it is.
+/// When there is no stack; the body stays where it is, the rest is given back.
 ///
 /// # Safety
 /// After success the body has been moved out.
@@ -28,9 +28,12 @@ pub unsafe fn create<F>(
     spec: Spec,
     body: &mut ManuallyDrop<F>,
     main: Main,
-) -> Result<NonNull<Control>, StackError> {
+) -> Result<NonNull<Control>, (StackError, Spec)> {
     let thread = thread::current();
-    let stack = stack_for::<F>(thread, spec.size)?;
+    let stack = match stack_for::<F>(thread, spec.size) {
+        Ok(stack) => stack,
+        Err(why) => return Err((why, spec)),
+    };
     let control = block_of(&stack);
     let limit = stack.limit();
     let mut top = control.cast::<u8>();

@@ -270,6 +270,14 @@ impl Control {
         unsafe { &*self.stack.get() }.as_ref()
     }
 
+    /// What it is, for messages.
+    pub fn noun(&self) -> &'static str {
+        match self.kind() {
+            Kind::Member | Kind::Shared | Kind::Migrant => "member",
+            Kind::Asymmetric | Kind::Home => "coroutine",
+        }
+    }
+
     /// Its name or id, quoted for messages.
     pub fn shown(&self) -> impl core::fmt::Display + '_ {
         self.name().or_id(self.id())

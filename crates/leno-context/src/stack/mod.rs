@@ -144,8 +144,9 @@ impl fmt::Display for StackError {
             }
             StackError::OutOfMaps { limit } => write!(
                 f,
-                "no more guard pages: vm.max_map_count is {limit}, and this kernel has no \
-                 lightweight guards (Linux 6.13); raise the limit or use fewer stacks"
+                "no more guard pages: made with mprotect (before Linux 6.13, or because \
+                 LENO_GUARDS says so) each takes two mappings, and vm.max_map_count is {limit}; \
+                 raise the limit or use fewer stacks"
             ),
         }
     }

@@ -24,7 +24,7 @@ use leno_context::{Name, State, Status};
 
 use super::exit::{self, Ended};
 use super::local;
-use crate::{CreateError, Iter, ResumeError, Step, Suspender, trace};
+use crate::{CreateError, ResumeError, Step, Suspender, trace};
 
 /// A coroutine that runs when it is resumed, and goes back to its resumer when it suspends.
 ///
@@ -32,8 +32,13 @@ use crate::{CreateError, Iter, ResumeError, Step, Suspender, trace};
 /// `Out` each time it suspends, and a `Ret` when its body returns.
 ///
 /// # Cancellation
-/// Dropping a suspended coroutine unwinds it: its destructors run. A body that catches that eight
-/// times and goes on is given up: its stack is leaked, with a message.
+/// Dropping a suspended coroutine unwinds it: its destructors run, and if one of them panics the
+/// process is aborted, as in any unwinding. A body that catches the unwinding eight times and goes
+/// on is given up: its stack is leaked, with a message.
+///
+/// A panic that a body raises after it has caught the unwinding, or that dropping what it returns
+/// or (if it never ran) has captured raises, goes on in whoever drops the coroutine; if that is
+/// itself unwinding, a line on stderr says so instead.
 ///
 /// # Examples
 /// ```
@@ -219,25 +224,18 @@ impl<In, Out, Ret> Coroutine<In, Out, Ret> {
     }
 }
 
-impl<Out, Ret> Coroutine<(), Out, Ret> {
-    /// Iterates over what it suspends with from here on.
-    pub fn iter(&self) -> Iter<'_, Out, Ret> {
-        Iter::new(self)
-    }
-}
-
 impl<In, Out, Ret> Drop for Coroutine<In, Out, Ret> {
     #[inline]
     fn drop(&mut self) {
         if !self.is_finished() {
-            self.end();
+            self.end(false);
         }
     }
 }
 
 impl<In, Out, Ret> Coroutine<In, Out, Ret> {
-    /// Ends it, for the handle is going away.
-    fn end(&mut self) {
+    /// Ends it, for the handle is going away. One that `borrows` must not stay behind.
+    pub(super) fn end(&mut self, borrows: bool) {
         let block = self.block();
         if block.state() == State::Running {
             // Resuming borrows the handle, so only unsafe code gets here.
@@ -245,7 +243,9 @@ impl<In, Out, Ret> Coroutine<In, Out, Ret> {
         }
         // SAFETY: live, of this thread, not running, given up by the handle; types as created.
         match unsafe { exit::end::<Out, Ret>(self.control) } {
-            Ended::Gone(_) | Ended::CannotUnwind => {}
+            Ended::Gone(None) | Ended::CannotUnwind => {}
+            Ended::Gone(Some(payload)) => exit::raise(self.shown(), payload),
+            Ended::Refused if borrows => exit::abort_scope(&exit::refused(block)),
             Ended::Refused => exit::report_refused(block),
         }
     }
@@ -309,7 +309,7 @@ where
 {
     // SAFETY: forwarded.
     let made = unsafe { control::create(spec, body, main::<F, In, Out, Ret>) };
-    let control = made.map_err(|why| CreateError { why })?;
+    let control = made.map_err(CreateError::refused)?;
     // SAFETY: just made.
     trace::event("create", unsafe { control.as_ref() });
     Ok(control)

@@ -3,9 +3,10 @@
 //! Claim: after [`end`] returns [`Ended::Gone`], no frame of the coroutine is left and its stack
 //! may be given back; after [`Ended::Refused`] its stack is never touched again.
 
+use core::fmt::Display;
 use core::ptr::NonNull;
 use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use leno_context::control::{self, Control, bits};
 use leno_context::unwind::{self, EXIT_TRIES, code};
@@ -104,8 +105,30 @@ pub(crate) fn report_refused(block: &Control) {
 #[cold]
 pub(crate) fn refused(block: &Control) -> String {
     format!(
-        "coroutine {} (created at {}) caught its exit {EXIT_TRIES} times and went on",
+        "{} {} (created at {}) caught its exit {EXIT_TRIES} times and went on",
+        block.noun(),
         block.shown(),
         block.site(),
     )
+}
+
+/// Ends the process because a child cannot be ended, for the reason given.
+#[cold]
+pub(crate) fn abort_scope(why: &str) -> ! {
+    unwind::give_up(&format!("{why}: aborting, because it may borrow from the scope"))
+}
+
+/// Raises what a coroutine has raised while its handle was dropped, unless nothing can be raised
+/// here: then it is only said.
+#[cold]
+pub(crate) fn raise(coroutine: impl Display, payload: Box<dyn Any + Send>) {
+    if !std::thread::panicking() && !thread::is_ending() {
+        resume_unwind(payload);
+    }
+    if !unwind::is_exit(&*payload) {
+        eprintln!(
+            "leno: coroutine {coroutine} panicked while it was dropped by code that was itself \
+             unwinding: the panic goes no further"
+        );
+    }
 }

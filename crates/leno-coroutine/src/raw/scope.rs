@@ -39,9 +39,11 @@ struct Child {
 /// stacks unwind, their destructors run. Then the result is returned, or the panic goes on.
 ///
 /// # Panics
-/// With the panic of `f`, or of a destructor that ran while a coroutine was ended. Aborts the
-/// process, with a message, when a coroutine cannot be ended: its body catches exit eight times,
-/// or the build has `panic = "abort"`.
+/// With the panic of `f`; or else with the first that ending a coroutine raised: that of a body
+/// that caught its exit, or of dropping what one that never ran had captured. A destructor that
+/// panics while the stack of a started coroutine unwinds aborts the process, as in any unwinding.
+/// So does a coroutine that cannot be ended, with a message: its body catches exit eight times, or
+/// the build has `panic = "abort"`.
 ///
 /// # Examples
 /// ```
@@ -148,7 +150,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
             match unsafe { end(control) } {
                 Ended::Gone(payload) => failed = failed.or(payload),
                 // SAFETY: still live.
-                Ended::Refused => unwind::give_up(&exit::refused(unsafe { control.as_ref() })),
+                Ended::Refused => exit::abort_scope(&exit::refused(unsafe { control.as_ref() })),
                 Ended::CannotUnwind => {
                     // SAFETY: still live.
                     let block = unsafe { control.as_ref() };
@@ -187,6 +189,15 @@ impl<In, Out, Ret> Deref for ScopedCoroutine<'_, In, Out, Ret> {
     #[inline(always)]
     fn deref(&self) -> &Self::Target {
         &self.coroutine
+    }
+}
+
+impl<In, Out, Ret> Drop for ScopedCoroutine<'_, In, Out, Ret> {
+    #[inline]
+    fn drop(&mut self) {
+        if !self.coroutine.is_finished() {
+            self.coroutine.end(true);
+        }
     }
 }
 

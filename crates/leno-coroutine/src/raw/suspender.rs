@@ -11,7 +11,7 @@ use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 
 use leno_context::control::Control;
-use leno_context::{Name, Status, unwind, word};
+use leno_context::{Status, unwind, word};
 
 use crate::Exiting;
 
@@ -68,9 +68,14 @@ impl<In, Out> Suspender<In, Out> {
         Ok(self.suspend(out))
     }
 
-    /// The coroutine's name.
-    pub fn name(&self) -> &Name {
-        self.control().name()
+    /// The coroutine's id, unique in the process.
+    pub fn id(&self) -> u64 {
+        self.control().id()
+    }
+
+    /// The coroutine's name, if it was given one.
+    pub fn name(&self) -> Option<&str> {
+        self.control().name().as_str()
     }
 
     /// A view of the coroutine's state that any thread may read.

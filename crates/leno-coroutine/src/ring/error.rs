@@ -8,7 +8,8 @@ use crate::CreateError;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RingError {
-    /// Called inside an asymmetric coroutine, which only its resumer can leave.
+    /// Called inside an asymmetric coroutine that has entered no ring: control goes back to its
+    /// resumer only. [`scope`](crate::ring::scope) enters a ring inside it.
     InsideAsymmetric {
         /// That coroutine.
         coroutine: String,
@@ -43,6 +44,18 @@ pub enum RingError {
         /// The member that tried.
         from: String,
     },
+    /// A member cannot wait for itself.
+    Itself {
+        /// The member that tried.
+        member: String,
+    },
+    /// The initial member cannot be waited for: it ends with its ring.
+    Initial {
+        /// The initial member.
+        member: String,
+    },
+    /// No other member is left that could change what is waited for.
+    Alone,
     /// There is no memory to make room for the member on its shared stack.
     NoMemory {
         /// The member whose turn it is.
@@ -64,8 +77,8 @@ impl fmt::Display for RingError {
         match self {
             RingError::InsideAsymmetric { coroutine } => write!(
                 f,
-                "a ring operation inside asymmetric coroutine {coroutine}: only its resumer can \
-                 take control from it"
+                "asymmetric coroutine {coroutine} has no ring: its control goes back to its \
+                 resumer only (ring::scope enters a ring inside it)"
             ),
             RingError::OtherThread { member } => {
                 write!(f, "member {member} belongs to another thread")
@@ -76,8 +89,15 @@ impl fmt::Display for RingError {
                 write!(f, "member {member} has refused to end and was given up")
             }
             RingError::NotInitial { member } => {
-                write!(f, "only the initial member can drain its ring, not {member}")
+                write!(f, "only the initial member can run or drain its ring, not {member}")
             }
+            RingError::Itself { member } => write!(f, "member {member} cannot wait for itself"),
+            RingError::Initial { member } => {
+                write!(f, "initial member {member} ends with its ring: nobody can wait for it")
+            }
+            RingError::Alone => f.write_str(
+                "no other member is left in the ring that could change what is waited for",
+            ),
             RingError::Exiting { from } => {
                 write!(f, "member {from} cannot give control away while its own stack unwinds")
             }

@@ -1,15 +1,18 @@
 //! Symmetric coroutines: members of a ring that pass control among themselves.
 //!
 //! Each thread has a ring; its own context, whatever calls these functions first, is the initial
-//! member. [`spawn`] adds a member, which runs next; [`yield_now`] gives control to the next one
-//! and comes back after all others have had it; [`yield_to`] names who is next. All functions act
-//! on the ring of the code that calls them.
+//! member. [`spawn`] adds a member, which is next in the queue; [`yield_now`] gives control to the
+//! next one and comes back after all others have had it; [`yield_to`] names who is next. [`run`]
+//! lets all others finish, [`Member::join`] one of them. All functions act on the ring of the code
+//! that calls them.
 //!
 //! [`scope`] enters a ring of its own, whose members may borrow, and ends those that are left
-//! when it returns. Members of a thread's ring that are left when the thread ends are leaked, with
-//! a message: nothing is unwound from a thread-local's destructor.
+//! when it returns, also if they never ran. Members of a thread's ring that are left when the
+//! thread ends are leaked, with a message: nothing is unwound from a thread-local's destructor.
 //!
-//! A panic ends the member it happens in; the others go on. The payload waits in [`failures`].
+//! A panic ends the member it happens in; the others go on. The payload waits in [`failures`]. Of
+//! those nobody takes, [`scope`] raises the first when it ends, and a thread's own ring shows it on
+//! stderr when the thread ends.
 //!
 //! # Examples
 //! ```
@@ -33,107 +36,16 @@
 //! ```
 
 mod error;
+mod member;
 
-use core::fmt;
 use core::panic::Location;
-use std::any::Any;
-
-use leno_context::{Name, State, Status};
 
 pub use crate::raw::ring::scope::{Scope, scope};
 pub use error::{RingError, SpawnError};
+pub(crate) use member::MemberKind;
+pub use member::{Drained, Failure, Member};
 
-use crate::migrate::StealError;
 use crate::{Builder, raw};
-
-/// A handle of a member. It keeps nothing alive, and any thread may hold it to read its state.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Member {
-    pub(crate) status: Status,
-    pub(crate) thread: u32,
-    pub(crate) kind: MemberKind,
-}
-
-/// What sort of member it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum MemberKind {
-    /// The context that entered the ring.
-    Initial,
-    /// Spawned, stays on its thread.
-    Plain,
-    /// May be stolen by other threads.
-    Migrant,
-}
-
-impl Member {
-    /// What it is doing.
-    pub fn state(&self) -> State {
-        self.status.state()
-    }
-
-    /// Whether it has returned, panicked or exited.
-    pub fn is_finished(&self) -> bool {
-        self.status.is_finished()
-    }
-
-    /// A view of its state.
-    pub fn status(&self) -> Status {
-        self.status
-    }
-
-    /// Its name, while it is alive and cannot leave this thread.
-    pub fn name(&self) -> Name {
-        raw::ring::name_of(self)
-    }
-
-    /// Says why this member cannot be stolen: only those made migratable can, through their own
-    /// handle, [`crate::migrate::Member`].
-    ///
-    /// # Errors
-    /// Always.
-    pub fn steal(&self) -> Result<bool, StealError> {
-        let name = self.to_string();
-        match self.kind {
-            MemberKind::Initial => Err(StealError::Initial),
-            _ if self.is_finished() => Err(StealError::Finished { name }),
-            _ => Err(StealError::NotMigratable { name }),
-        }
-    }
-}
-
-impl fmt::Display for Member {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.name().or_id(self.status.id()))
-    }
-}
-
-impl fmt::Debug for Member {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Member({self}[{}])", self.state())
-    }
-}
-
-/// A panic that ended a member.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct Failure {
-    /// Whose it was.
-    pub member: Member,
-    /// Its name.
-    pub name: Name,
-    /// What it panicked with.
-    pub payload: Box<dyn Any + Send>,
-}
-
-/// What [`drain`] found.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Drained {
-    /// Members that were ended.
-    pub ended: usize,
-    /// Members that could not be ended (they catch exit and go on): their stacks are leaked.
-    pub leaked: usize,
-}
 
 /// Adds a member to the current ring, with the default stack. It runs next.
 ///
@@ -148,9 +60,9 @@ pub fn spawn<F: FnOnce() + 'static>(body: F) -> Member {
     }
 }
 
-/// Gives control to the member that has waited longest; returns when it is this one's turn again.
-/// With nobody else in the ring it returns at once, and so it does while the member's own stack
-/// unwinds.
+/// Gives control to the next in the queue (a spawned member is next) and goes to the queue's end;
+/// returns when it is this member's turn again. With nobody else in the ring it returns at once,
+/// and so it does while the member's own stack unwinds.
 ///
 /// # Cancellation
 /// When the ring is drained, this call unwinds the member's stack, so that destructors run.
@@ -206,8 +118,11 @@ pub fn yield_to(member: &Member) -> Result<(), RingError> {
 
 /// Yields until `condition` holds; tests it once per turn.
 ///
+/// It waits for other members of the ring. For what other threads do, yield in a loop.
+///
 /// # Panics
-/// As [`yield_now`].
+/// When `condition` does not hold and nobody can change that: no other member is left in the ring,
+/// or the member's own stack unwinds. Else as [`yield_now`].
 ///
 /// # Examples
 /// ```
@@ -224,7 +139,47 @@ pub fn yield_to(member: &Member) -> Result<(), RingError> {
 #[track_caller]
 pub fn wait_until(mut condition: impl FnMut() -> bool) {
     while !condition() {
-        yield_now();
+        if let Err(error) = raw::ring::give_turn() {
+            refuse(&error);
+        }
+    }
+}
+
+/// Gives control away until all other members have finished, also those they spawn meanwhile.
+///
+/// # Blocking
+/// For as long as any of them runs. A member that waits for the initial one waits for ever.
+///
+/// # Cancellation
+/// As [`yield_now`].
+///
+/// # Panics
+/// When the caller is not the initial member, and as [`yield_now`].
+///
+/// # Examples
+/// ```
+/// # use leno_coroutine as leno;
+/// use leno::ring;
+///
+/// let turns = std::cell::Cell::new(0);
+/// ring::scope(|s| {
+///     for length in [3, 5] {
+///         let turns = &turns;
+///         s.spawn(move || {
+///             for _ in 0..length {
+///                 turns.set(turns.get() + 1);
+///                 ring::yield_now();
+///             }
+///         });
+///     }
+///     ring::run();
+/// });
+/// assert_eq!(turns.get(), 8);
+/// ```
+#[track_caller]
+pub fn run() {
+    if let Err(error) = raw::ring::run_all() {
+        refuse(&error);
     }
 }
 
@@ -244,7 +199,8 @@ pub fn members() -> Result<Vec<Member>, RingError> {
     raw::ring::members()
 }
 
-/// Takes the panics that have ended members of the current ring so far.
+/// Takes the panics that have ended members of the current ring so far, first one first. What is
+/// not taken is raised again by [`scope`].
 ///
 /// # Errors
 /// [`RingError::InsideAsymmetric`].

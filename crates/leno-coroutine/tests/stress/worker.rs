@@ -79,7 +79,7 @@ impl Worker {
     }
 
     fn hold(&mut self, (unstarted, plan): Parcel) {
-        let coroutine = unstarted.start().map_err(|(error, _)| error).expect("a stack");
+        let coroutine = unstarted.start().expect("a stack");
         self.watcher.send(coroutine.status()).expect("the watcher waits for all workers");
         self.held.push(Held { coroutine, plan, resumed: 0 });
     }

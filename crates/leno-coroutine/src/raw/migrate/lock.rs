@@ -1,16 +1,23 @@
 //! What ties a coroutine to its thread: locks and pinned sections.
 //!
-//! Claim: `locked` is true while a guard exists; a guard is made by whoever changed it from false,
-//! so there is one at a time, and it alone refers to the value.
+//! Claims:
+//! - `locked` is true while a guard exists; a guard is made by whoever changed it from false, so
+//!   there is one at a time, and it alone refers to the value.
+//! - A pin changes the count of the coroutine that made it only while that one is alive and this
+//!   thread's. A guard may outlive its coroutine (it may be an output), so the pin knows the id and
+//!   the thread it was made for: while it is counted, the coroutine is not stolen, so on that
+//!   thread the block is ours as long as it carries the id.
 
 use core::cell::UnsafeCell;
+use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 use core::sync::atomic::{
     AtomicBool,
     Ordering::{Acquire, Release},
 };
 
-use leno_context::control::{self, Control, pins};
+use leno_context::control::{self, pins};
+use leno_context::{Status, thread};
 
 /// Runs `f` as a section in which the running coroutine cannot be stolen, although it may suspend:
 /// for foreign code, and for whatever is bound to the thread.
@@ -23,38 +30,46 @@ pub fn pinned<R>(f: impl FnOnce() -> R) -> R {
 
 /// A reason not to be stolen, counted in the running coroutine's block while it lasts.
 struct Pin {
-    control: *const Control,
+    /// Whose, and the number of its thread; none on a plain thread.
+    made: Option<(Status, u32)>,
     amount: u16,
+    /// It belongs to its thread.
+    _stays: PhantomData<*mut ()>,
 }
 
 impl Pin {
     fn new(amount: u16) -> Pin {
-        let control = control::current().cast_const();
-        if !control.is_null() {
-            // SAFETY: the running coroutine's block.
-            let count = &unsafe { &*control }.pins;
-            let more = count.get().checked_add(amount);
-            count.set(more.expect("at most 255 locks and sections at once"));
-        }
-        Pin { control, amount }
+        // SAFETY: the running coroutine's block, or null.
+        let made = unsafe { control::current().as_ref() }.map(|block| {
+            let more = block.pins.get().checked_add(amount);
+            block.pins.set(more.expect("at most 255 locks and sections at once"));
+            (Status::of(block), thread::current().number())
+        });
+        Pin { made, amount, _stays: PhantomData }
     }
 }
 
 impl Drop for Pin {
     fn drop(&mut self) {
-        if !self.control.is_null() {
-            // SAFETY: pins are dropped by the coroutine that made them, while it runs.
-            let count = &unsafe { &*self.control }.pins;
-            count.set(count.get() - self.amount);
+        let Some((status, made_on)) = self.made else { return };
+        if made_on != thread::current().number() {
+            // It came here by a broken promise. Its coroutine stays where it is.
+            return;
         }
+        // Gone, and perhaps another one's block by now: then there is nothing to count.
+        let Some(control) = status.control() else { return };
+        // SAFETY: alive, and pinned to this thread until now.
+        let count = &unsafe { control.as_ref() }.pins;
+        count.set(count.get() - self.amount);
     }
 }
 
 /// A mutual-exclusion lock that knows about migration.
 ///
-/// A [`Guard`] belongs to the thread: while a coroutine holds one it cannot be stolen. An
-/// [`OwnedGuard`] belongs to the coroutine and migrates with it. Waiting spins and gives the CPU
-/// to other threads meanwhile; it is for short sections.
+/// A [`Guard`] belongs to the thread: until it is dropped, the coroutine that locked cannot be
+/// stolen, also if it has handed the guard to other code of its thread. An [`OwnedGuard`] belongs
+/// to the coroutine and migrates with it. Waiting spins and gives the CPU to other threads
+/// meanwhile; it is for short sections.
 ///
 /// # Examples
 /// ```
@@ -95,13 +110,15 @@ impl<T> Lock<T> {
     /// # Blocking
     /// Until the lock is free. A coroutine that waits for one of its own thread waits for ever.
     pub fn lock(&self) -> Guard<'_, T> {
+        let pin = Pin::new(pins::LOCK);
         self.acquire();
-        Guard { lock: self, _pin: Pin::new(pins::LOCK) }
+        Guard { lock: self, _pin: pin }
     }
 
     /// Locks, for the thread, if the lock is free.
     pub fn try_lock(&self) -> Option<Guard<'_, T>> {
-        self.try_acquire().then(|| Guard { lock: self, _pin: Pin::new(pins::LOCK) })
+        let pin = Pin::new(pins::LOCK);
+        self.try_acquire().then(|| Guard { lock: self, _pin: pin })
     }
 
     /// Locks, for the coroutine: the guard migrates with it.
@@ -115,7 +132,7 @@ impl<T> Lock<T> {
 
     /// Locks, for the coroutine, if the lock is free.
     pub fn try_lock_owned(&self) -> Option<OwnedGuard<'_, T>> {
-        self.try_acquire().then_some(OwnedGuard { lock: self })
+        self.try_acquire().then(|| OwnedGuard { lock: self })
     }
 
     fn release(&self) {
@@ -123,10 +140,9 @@ impl<T> Lock<T> {
     }
 }
 
-/// A lock held by the thread.
+/// A lock held by the thread; neither `Send` nor `Sync`.
 pub struct Guard<'a, T> {
     lock: &'a Lock<T>,
-    /// Not `Send`, by its pointer.
     _pin: Pin,
 }
 

@@ -6,8 +6,8 @@
 use core::panic::Location;
 use std::sync::Arc;
 
-use leno_context::Status;
 use leno_context::control::Kind;
+use leno_context::{State, Status};
 
 use super::Claim;
 use crate::Builder;
@@ -73,6 +73,21 @@ impl Migrant {
         self.claim.member()
     }
 
+    /// Its id, unique in the process.
+    pub fn id(&self) -> u64 {
+        self.claim.id()
+    }
+
+    /// Its name, if it was given one.
+    pub fn name(&self) -> Option<&str> {
+        self.claim.name.as_str()
+    }
+
+    /// What it is doing; a moment later it may be doing something else, on another thread.
+    pub fn state(&self) -> State {
+        self.status().state()
+    }
+
     /// A view of its state that any thread may hold and read.
     pub fn status(&self) -> Status {
         self.claim.status()
@@ -86,6 +101,6 @@ impl Migrant {
 
 impl core::fmt::Debug for Migrant {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "migrate::Member({}[{}])", self.claim.shown(), self.status().state())
+        write!(f, "migrate::Member({}[{}])", self.claim.shown(), self.state())
     }
 }

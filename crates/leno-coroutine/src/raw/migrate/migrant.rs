@@ -12,7 +12,7 @@ use std::sync::Arc;
 use leno_context::control::{self, Kind, bits};
 use leno_context::unwind::{self, code};
 use leno_context::word::{self, Word};
-use leno_context::{Status, thread};
+use leno_context::{State, Status, thread};
 
 use super::{Claim, Refused};
 use crate::migrate::StealError;
@@ -36,12 +36,14 @@ impl Builder {
     /// Makes an asymmetric coroutine that may change threads.
     ///
     /// # Safety
-    /// At every suspension, whatever is alive on the coroutine's stack may be used on another
-    /// thread from then on: nothing that is not `Send`, no reference to a thread-local, no guard
-    /// that must be released by the thread that acquired it. (The compiler cannot check a stack.
-    /// It may also keep the address of a thread-local across a suspension: do not use any in a
-    /// function that suspends.) Sections that cannot keep this are to be
-    /// [`pinned`](crate::migrate::pinned).
+    /// At every suspension, whatever is alive on the coroutine's stack and whatever its
+    /// coroutine-locals ([`crate::Local`]) hold may be used, and dropped, on another thread from
+    /// then on: nothing that is not `Send`, no reference to a thread-local, no guard that must be
+    /// released by the thread that acquired it. (The compiler cannot check a stack, and a local may
+    /// hold any type. The compiler may also keep the address of a thread-local across a suspension:
+    /// do not use any in a function that suspends.) Sections that cannot keep this are to be
+    /// [`pinned`](crate::migrate::pinned), or to hold a [`Guard`](crate::migrate::Guard) that the
+    /// coroutine itself has locked.
     ///
     /// # Errors
     /// When there is no stack of that size.
@@ -85,7 +87,7 @@ impl<In, Out, Ret> Migrant<In, Out, Ret> {
                 Ok(true)
             }
             // Running, for an asymmetric coroutine, means: not back at its resumer.
-            false if claim.status().state() == leno_context::State::Running => {
+            false if claim.status().state() == State::Running => {
                 Err(StealError::NotReturned { name: claim.shown() })
             }
             false => Ok(false),
@@ -94,13 +96,27 @@ impl<In, Out, Ret> Migrant<In, Out, Ret> {
 
     /// Runs the coroutine on this thread, to which it must belong, until it suspends or ends.
     ///
+    /// # Panics
+    /// With the panic that left the body; and when it cannot be resumed (see
+    /// [`Self::try_resume`]).
+    #[track_caller]
+    pub fn resume(&self, input: In) -> Step<Out, Ret> {
+        match self.try_resume(input) {
+            Ok(step) => step,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// Runs the coroutine on this thread until it suspends or ends, or says why it cannot be
+    /// resumed.
+    ///
     /// # Errors
     /// [`ResumeError::OtherThread`] when it belongs to another thread, and as
     /// [`crate::Coroutine::try_resume`]. The input is given back.
     ///
     /// # Panics
     /// With the panic that left the body.
-    pub fn resume(&self, input: In) -> Result<Step<Out, Ret>, ResumeError<In>> {
+    pub fn try_resume(&self, input: In) -> Result<Step<Out, Ret>, ResumeError<In>> {
         let claim = &self.inner.claim;
         let name = || claim.shown();
         match claim.take() {
@@ -128,6 +144,21 @@ impl<In, Out, Ret> Migrant<In, Out, Ret> {
         trace::event("suspend", block);
         claim.offer(block);
         Ok(Step::Suspended(out))
+    }
+
+    /// Its id, unique in the process.
+    pub fn id(&self) -> u64 {
+        self.inner.claim.id()
+    }
+
+    /// Its name, if it was given one.
+    pub fn name(&self) -> Option<&str> {
+        self.inner.claim.name.as_str()
+    }
+
+    /// What it is doing; a moment later it may be doing something else, on another thread.
+    pub fn state(&self) -> State {
+        self.status().state()
     }
 
     /// A view of its state that any thread may hold and read.
@@ -182,12 +213,19 @@ impl<In, Out, Ret> Drop for Inner<In, Out, Ret> {
         }
         thread::current().count_live(1);
         // SAFETY: ours, not running (that borrows a handle); types as created.
-        match unsafe { exit::end::<Out, Ret>(claim.control) } {
-            Ended::Gone(_) | Ended::CannotUnwind => {}
-            // SAFETY: still live.
-            Ended::Refused => exit::report_refused(unsafe { claim.control.as_ref() }),
-        }
+        let failed = match unsafe { exit::end::<Out, Ret>(claim.control) } {
+            Ended::Gone(failed) => failed,
+            Ended::CannotUnwind => None,
+            Ended::Refused => {
+                // SAFETY: still live.
+                exit::report_refused(unsafe { claim.control.as_ref() });
+                None
+            }
+        };
         claim.finish();
+        if let Some(payload) = failed {
+            exit::raise(claim.shown(), payload);
+        }
     }
 }
 
@@ -199,6 +237,6 @@ impl<In, Out, Ret> Clone for Migrant<In, Out, Ret> {
 
 impl<In, Out, Ret> core::fmt::Debug for Migrant<In, Out, Ret> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "Migrant({}[{}])", self.inner.claim.shown(), self.status().state())
+        write!(f, "Migrant({}[{}])", self.inner.claim.shown(), self.state())
     }
 }

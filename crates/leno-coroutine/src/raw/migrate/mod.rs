@@ -101,6 +101,11 @@ impl Claim {
         self.id
     }
 
+    /// Whether it belongs to this thread; a moment later it may be another's.
+    pub(crate) fn is_ours(&self) -> bool {
+        self.word.owner() == me()
+    }
+
     fn shown(&self) -> String {
         self.name.or_id(self.id).to_string()
     }
@@ -111,7 +116,8 @@ impl Claim {
 
     /// The member this is the claim of.
     pub(crate) fn member(&self) -> Member {
-        Member { status: self.status(), thread: self.word.owner(), kind: MemberKind::Migrant }
+        let (thread, kind) = (self.word.owner(), MemberKind::Migrant);
+        Member { status: self.status(), thread, kind, name: self.name.clone() }
     }
 
     /// Takes it, if it is offered and this thread's.

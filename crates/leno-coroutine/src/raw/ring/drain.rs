@@ -81,7 +81,7 @@ impl Ring {
     /// Leaves a member that cannot be ended as it is, for ever.
     fn give_up(&self, block: &Control, why: &str, ended: Ended) -> Ended {
         if self.borrows {
-            unwind::give_up(why);
+            exit::abort_scope(why);
         }
         eprintln!("leno: {why}; its stack is leaked");
         if block.kind() == Kind::Shared {

@@ -12,7 +12,7 @@ use leno_context::{Name, overflow};
 
 use super::Ring;
 use super::queue::Queue;
-use crate::ring::RingError;
+use crate::ring::{Failure, RingError};
 use crate::trace;
 
 impl Ring {
@@ -158,7 +158,8 @@ pub(super) fn here_or_enter() -> Result<&'static Ring, RingError> {
     }
 }
 
-/// Frees the ring of the thread's own context when the thread ends, if it has no members left.
+/// Frees the ring of the thread's own context when the thread ends, if it has no members left, and
+/// says which of its members have failed if nobody has asked.
 fn free_at_thread_exit() {
     struct AtExit;
     impl Drop for AtExit {
@@ -167,6 +168,7 @@ fn free_at_thread_exit() {
             let Some(ring) = NonNull::new(base) else { return };
             // SAFETY: not freed yet: only this does.
             let found = unsafe { ring.as_ref() };
+            report(&found.failures.take());
             if found.queue().len() == 0 && !found.gave_up.get() {
                 // SAFETY: entered by this context, nobody is in it.
                 unsafe { Ring::leave(ring) };
@@ -175,4 +177,20 @@ fn free_at_thread_exit() {
     }
     thread_local!(static AT_EXIT: AtExit = const { AtExit });
     let _ = AT_EXIT.try_with(|_| ());
+}
+
+/// Says that nobody has read these failures.
+fn report(unread: &[Failure]) {
+    let Some(first) = unread.first() else { return };
+    let more = match unread.len() - 1 {
+        0 => String::new(),
+        n => format!(" (and {n} more)"),
+    };
+    eprintln!(
+        "leno: thread '{}' ended with a failure of its ring that ring::failures has not taken: \
+         member {} panicked with {:?}{more}",
+        std::thread::current().name().unwrap_or("unnamed"),
+        first.member,
+        first.message().unwrap_or("no text"),
+    );
 }

@@ -172,11 +172,9 @@ impl Ring {
                 self.queue().remove(self.initial);
                 home = true;
             }
-            Some(payload) => self.failures.borrow_mut().push(Failure {
-                member: self.member(own),
-                name: block.name().clone(),
-                payload,
-            }),
+            Some(payload) => {
+                self.failures.borrow_mut().push(Failure { member: self.member(own), payload })
+            }
             None => {}
         }
         block.mark(bits::FINISHED);

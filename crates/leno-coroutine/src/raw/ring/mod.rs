@@ -19,6 +19,7 @@ mod enter;
 mod hop;
 mod queue;
 pub(crate) mod scope;
+mod wait;
 
 use core::cell::{Cell, RefCell, UnsafeCell};
 use core::mem::ManuallyDrop;
@@ -27,14 +28,15 @@ use core::ptr::NonNull;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use leno_context::Status;
 use leno_context::control::{self, Control, Kind};
 use leno_context::thread;
 use leno_context::unwind::{self, code};
 use leno_context::word::Word;
-use leno_context::{Name, Status};
 
 use self::enter::{here, here_or_enter};
 use self::queue::{Entry, Queue};
+pub(crate) use self::wait::{give_turn, join, run as run_all};
 use super::local;
 use super::shared::member as shared;
 use crate::ring::{Drained, Failure, Member, MemberKind, RingError, SpawnError};
@@ -187,7 +189,8 @@ impl Ring {
             _ if control == self.initial => MemberKind::Initial,
             _ => MemberKind::Plain,
         };
-        Member { status: Status::of(block), thread: thread::current().number(), kind }
+        let (status, name) = (Status::of(block), block.name().clone());
+        Member { status, thread: thread::current().number(), kind, name }
     }
 
     /// Makes `control`, which is in no ring and belongs to this thread, the next member.
@@ -246,9 +249,9 @@ pub(super) fn create<F: FnOnce()>(
     let mut body = ManuallyDrop::new(body);
     // SAFETY: dropped here only if it was not moved out.
     let made = unsafe { control::create(spec, &mut body, main::<F>) };
-    made.map_err(|why| {
+    made.map_err(|refused| {
         drop(ManuallyDrop::into_inner(body));
-        CreateError { why }
+        CreateError::refused(refused)
     })
 }
 
@@ -366,14 +369,4 @@ pub(crate) fn drain() -> Result<Drained, RingError> {
 pub(super) unsafe fn host_of(block: &Control) -> *mut Control {
     // SAFETY: a member's ring outlives it.
     unsafe { &*block.ring.get().cast::<Ring>() }.host
-}
-
-/// The name of a live member of this thread that cannot leave it.
-pub(crate) fn name_of(member: &Member) -> Name {
-    let stays = member.kind != MemberKind::Migrant;
-    if !stays || member.thread != thread::current().number() {
-        return Name::NONE;
-    }
-    // SAFETY: live, and of this thread.
-    member.status.control().map_or(Name::NONE, |control| unsafe { control.as_ref() }.name().clone())
 }

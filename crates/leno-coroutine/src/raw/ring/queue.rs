@@ -222,14 +222,20 @@ impl Queue {
         self.take_out(last);
     }
 
-    /// Takes a plain member; `false` if it is not waiting here.
-    pub(super) fn remove(&mut self, member: NonNull<Control>) -> bool {
+    /// Whether a plain member waits here.
+    pub(super) fn holds(&mut self, member: NonNull<Control>) -> bool {
         // SAFETY: a live block of this thread.
         let place = unsafe { member.as_ref() }.place.get();
-        let waits = (self.head..self.tail).contains(&place)
-            && self.at(place).as_ref().and_then(Entry::as_member) == Some(member);
+        (self.head..self.tail).contains(&place)
+            && self.at(place).as_ref().and_then(Entry::as_member) == Some(member)
+    }
+
+    /// Takes a plain member; `false` if it is not waiting here.
+    pub(super) fn remove(&mut self, member: NonNull<Control>) -> bool {
+        let waits = self.holds(member);
         if waits {
-            self.take_out(place);
+            // SAFETY: a live block of this thread.
+            self.take_out(unsafe { member.as_ref() }.place.get());
         }
         waits
     }

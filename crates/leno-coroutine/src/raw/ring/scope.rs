@@ -7,6 +7,9 @@ use core::marker::PhantomData;
 use core::panic::Location;
 use core::ptr::NonNull;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::thread::panicking;
+
+use leno_context::unwind;
 
 use super::drain::first_to_raise;
 use super::{Ring, spawn_in};
@@ -23,11 +26,35 @@ pub struct Scope<'scope, 'env> {
 /// Enters a ring of its own, of which the calling context is the initial member, and runs `f`.
 ///
 /// When `f` returns or panics, members that have not finished are ended, in the order they would
-/// have run: their stacks unwind, their destructors run.
+/// have run: their stacks unwind, their destructors run. **A member that has not had a turn by
+/// then never runs**: let them finish first with [`run`](crate::ring::run), or wait for one with
+/// [`Member::join`].
 ///
 /// # Panics
-/// With the panic of `f`, or of a destructor of what a member had captured. Aborts the process, with a message, when a member cannot be ended: its
-/// body catches exit eight times, or the build has `panic = "abort"`.
+/// With the panic of `f`; or else with that of the first member that has failed, unless
+/// [`failures`](crate::ring::failures) has taken it; or else with that of dropping what a member
+/// that never ran had captured. If the calling code is itself unwinding, a line on stderr says so
+/// instead.
+///
+/// A destructor that panics while the stack of a started member unwinds aborts the process, as in
+/// any unwinding. So does a member that cannot be ended, with a message: its body catches exit
+/// eight times, or the build has `panic = "abort"`.
+///
+/// # Examples
+/// ```
+/// # use leno_coroutine as leno;
+/// use leno::ring;
+///
+/// let words = ["one", "three"];
+/// let total = std::cell::Cell::new(0);
+/// ring::scope(|s| {
+///     for word in &words {
+///         s.spawn(|| total.set(total.get() + word.len()));
+///     }
+///     ring::run();
+/// });
+/// assert_eq!(total.get(), 8);
+/// ```
 pub fn scope<'env, F, R>(f: F) -> R
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
@@ -36,11 +63,21 @@ where
     let scope = Scope { ring: Ring::enter(true), scope: PhantomData, env: PhantomData };
     let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
     // SAFETY: freed below.
-    let (_, failed) = unsafe { scope.ring.as_ref() }.drain();
+    let ring = unsafe { scope.ring.as_ref() };
+    let (_, failed) = ring.drain();
+    let unread = ring.failures.take();
     // SAFETY: entered above in this context; drained, so nobody is in it.
     unsafe { Ring::leave(scope.ring) };
-    match (result, failed) {
+    let unread = unread.into_iter().next().map(|failure| failure.payload);
+    match (result, first_to_raise(unread, failed)) {
         (Ok(result), None) => result,
+        (Ok(result), Some(payload)) if panicking() && !unwind::is_exit(&*payload) => {
+            eprintln!(
+                "leno: a member panicked in a ring's scope of code that was itself unwinding: the \
+                 panic goes no further"
+            );
+            result
+        }
         (Ok(_), Some(payload)) => resume_unwind(payload),
         (Err(payload), failed) => {
             resume_unwind(first_to_raise(Some(payload), failed).expect("one of them"))

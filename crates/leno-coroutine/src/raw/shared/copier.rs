@@ -68,7 +68,8 @@ pub(super) fn of_this_thread() -> Result<NonNull<Copier>, StackError> {
         watched: false,
     };
     // SAFETY: there is nothing to move.
-    let control = unsafe { control::create(spec, &mut ManuallyDrop::new(()), main) }?;
+    let made = unsafe { control::create(spec, &mut ManuallyDrop::new(()), main) };
+    let control = made.map_err(|(why, _)| why)?;
     // It lives as long as the thread, and is no coroutine of the user's.
     thread::current().count_live(-1);
     let copier = NonNull::from_mut(Box::leak(Box::new(Copier { control, calls: Vec::new() })));

@@ -4,7 +4,8 @@ use core::cell::Cell;
 use core::marker::PhantomData;
 use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
-use std::panic::resume_unwind;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use leno_context::control::{Control, bits};
 use leno_context::unwind::{self, EXIT_TRIES, code};
@@ -180,17 +181,22 @@ impl<In, Out, Ret> Coroutine<In, Out, Ret> {
         unsafe { self.record().release() };
     }
 
-    /// Ends it, for the handle is going away.
-    fn end(&mut self) {
+    /// Ends it, for the handle is going away; the panic that came of it.
+    fn end(&mut self) -> Option<Box<dyn Any + Send>> {
         let block = self.record().block();
         if block.state() == State::New {
-            // SAFETY: new, so the body is in place.
-            unsafe { block.drop_body() };
-            return self.release();
+            let drop_body = || {
+                // SAFETY: new, so the body is in place.
+                unsafe { block.drop_body() };
+            };
+            let failed = catch_unwind(AssertUnwindSafe(drop_body)).err();
+            self.release();
+            return failed;
         }
         if cfg!(panic = "abort") || thread::is_ending() {
-            return;
+            return None;
         }
+        let mut failed = None;
         for _ in 0..EXIT_TRIES {
             if self.prepare().is_err() {
                 break;
@@ -198,18 +204,22 @@ impl<In, Out, Ret> Coroutine<In, Out, Ret> {
             trace::event("exit", block);
             // SAFETY: prepared, suspended, so it understands EXIT.
             let (word, code) = unsafe { self.run(EMPTY, code::EXIT) };
-            match code {
+            let drop_value = || match code {
                 // SAFETY: the code says what the word is.
                 code::SUSPENDED => drop(unsafe { self.read_out(word) }),
-                code::RETURNED => {
-                    // SAFETY: as above.
-                    drop(unsafe { unpack_result::<Ret>(word) });
-                    return self.release();
-                }
-                _ => return self.release(),
+                // SAFETY: as above.
+                code::RETURNED => drop(unsafe { unpack_result::<Ret>(word) }),
+                _ => {}
+            };
+            failed = failed.or(catch_unwind(AssertUnwindSafe(drop_value)).err());
+            if code != code::SUSPENDED {
+                let payload = block.take_payload().or(failed);
+                self.release();
+                return payload;
             }
         }
         exit::report_refused(block);
+        None
     }
 
     /// What it is doing.
@@ -232,6 +242,11 @@ impl<In, Out, Ret> Coroutine<In, Out, Ret> {
         self.suspended >> bits::ID_SHIFT
     }
 
+    /// Its name, if it was given one.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_str()
+    }
+
     /// A view of its state that any thread may hold and read.
     pub fn status(&self) -> Status {
         Status::with_id(self.record().control, self.id())
@@ -240,14 +255,15 @@ impl<In, Out, Ret> Coroutine<In, Out, Ret> {
 
 impl<In, Out, Ret> Drop for Coroutine<In, Out, Ret> {
     fn drop(&mut self) {
-        if !self.finished.get() {
-            self.end();
-        }
+        let failed = if self.finished.get() { None } else { self.end() };
         if self.finished.get() {
             // SAFETY: the coroutine has been released, and nobody else uses its record.
             unsafe { Record::free(self.record) };
         } else {
             self.record().give_up();
+        }
+        if let Some(payload) = failed {
+            exit::raise(self.name.or_id(self.id()), payload);
         }
     }
 }

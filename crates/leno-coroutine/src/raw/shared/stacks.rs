@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use leno_context::control::{self, Control, Kind, Main};
-use leno_context::stack::StackSize;
+use leno_context::stack::{StackError, StackSize};
 
 use super::Coroutine;
 use super::coroutine::main;
@@ -53,7 +53,7 @@ impl Stacks {
     /// # Errors
     /// When there is no such size.
     pub fn with_size(limit: usize, bytes: usize) -> Result<Stacks, CreateError> {
-        let size = StackSize::holding(bytes).map_err(|why| CreateError { why })?;
+        let size = StackSize::holding(bytes).map_err(CreateError::of_size)?;
         let inner = Inner { limit: limit.max(1), size, homes: RefCell::default() };
         Ok(Stacks { inner: Rc::new(inner) })
     }
@@ -151,7 +151,8 @@ impl Stacks {
         let block = unsafe { control.as_ref() };
         let home = match home.map_or_else(|| self.home_for(block.id(), site), Ok) {
             Ok(home) => home,
-            Err(error) => {
+            Err(why) => {
+                let error = CreateError::new(why, block.name().clone(), site);
                 // SAFETY: nobody else knows it.
                 unsafe { control::give_back_block(control) };
                 return Err(error);
@@ -172,10 +173,10 @@ impl Stacks {
         &self,
         id: u64,
         site: &'static Location<'static>,
-    ) -> Result<NonNull<Home>, CreateError> {
+    ) -> Result<NonNull<Home>, StackError> {
         let mut homes = self.inner.homes.borrow_mut();
         if homes.len() < self.inner.limit {
-            let home = Home::new(self.inner.size, site).map_err(|why| CreateError { why })?;
+            let home = Home::new(self.inner.size, site)?;
             homes.push(home);
             return Ok(home);
         }
