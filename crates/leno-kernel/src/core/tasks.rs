@@ -1,0 +1,271 @@
+//! What a core knows of its coroutines, in slots that never move.
+//!
+//! Slots are in buckets of doubling size, so a reference to one stays good while others are added.
+//! A slot's generation counts the coroutines that have had it; a [`Co`] of an earlier one finds
+//! nobody.
+
+use core::cell::{Cell, OnceCell, RefCell};
+use core::panic::Location;
+use std::sync::Arc;
+use std::task::Waker;
+
+use leno_context::Name;
+
+use super::body::Body;
+use crate::co::{GENERATIONS, SLOTS};
+use crate::join::Abandon;
+use crate::{Co, Outcome, State, Time};
+
+/// A coroutine, as its core knows it.
+pub(crate) struct Task {
+    generation: Cell<u32>,
+    state: Cell<State>,
+    /// An unpark that came while it was not parked.
+    pub(crate) permit: Cell<bool>,
+    pub(crate) exit: Cell<Exit>,
+    /// How many parts of it wait without being interruptible by an exit.
+    pub(crate) masked: Cell<u32>,
+    pub(crate) body: Cell<Body>,
+    /// Wakes it; made when first needed.
+    waker: RefCell<Option<(Arc<Alarm>, Waker)>>,
+    pub(crate) about: RefCell<About>,
+    /// Who waits for its end, should that never come.
+    waited_for_by: Cell<Option<Arc<dyn Abandon>>>,
+}
+
+/// Whether a coroutine is to exit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// No.
+    No,
+    /// Yes, and it ends like this; raised so many times by now.
+    Asked { as_: Outcome, raised: u8 },
+    /// It has caught its exit again and again: its stack is left as it is, for ever.
+    GivenUp,
+}
+
+impl Exit {
+    /// How it ends then.
+    pub(crate) fn outcome(self) -> Outcome {
+        match self {
+            Exit::Asked { as_, .. } => as_,
+            Exit::No | Exit::GivenUp => Outcome::Exited,
+        }
+    }
+}
+
+/// What is said of a coroutine when it is spawned.
+#[derive(Clone, Debug)]
+pub(crate) struct About {
+    pub(crate) name: Name,
+    pub(crate) site: &'static Location<'static>,
+    pub(crate) stack_size: usize,
+    pub(crate) priority: i32,
+    pub(crate) deadline: Option<Time>,
+    pub(crate) born: Time,
+}
+
+impl Task {
+    fn vacant(generation: u32) -> Task {
+        Task {
+            generation: Cell::new(generation),
+            state: Cell::new(State::Finished(Outcome::Returned)),
+            permit: Cell::new(false),
+            exit: Cell::new(Exit::No),
+            masked: Cell::new(0),
+            body: Cell::new(Body::None),
+            waker: RefCell::new(None),
+            about: RefCell::new(About {
+                name: Name::NONE,
+                site: Location::caller(),
+                stack_size: 0,
+                priority: 0,
+                deadline: None,
+                born: Time::START,
+            }),
+            waited_for_by: Cell::new(None),
+        }
+    }
+
+    /// Tells whoever waits for its end that it will never come.
+    pub(crate) fn abandon(&self) {
+        if let Some(waiting) = self.waited_for_by.take() {
+            waiting.abandon();
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn state(&self) -> State {
+        self.state.get()
+    }
+
+    /// Changes the state, by the table.
+    #[inline(always)]
+    pub(crate) fn become_(&self, next: State) {
+        debug_assert!(
+            self.state().may_become(next),
+            "a coroutine cannot go from {:?} to {next:?}",
+            self.state(),
+        );
+        self.state.set(next);
+    }
+}
+
+const FIRST: u32 = 64;
+const BUCKETS: usize = (SLOTS / FIRST).ilog2() as usize + 1;
+
+/// All coroutines of a core.
+pub(crate) struct Tasks {
+    core: u32,
+    buckets: [OnceCell<Box<[Task]>>; BUCKETS],
+    /// Slots that are not in use.
+    free: RefCell<Vec<u32>>,
+    /// Slots that have been in use.
+    touched: Cell<u32>,
+    live: Cell<usize>,
+    /// The generation of slots that are used for the first time.
+    first_generation: u32,
+    highest_generation: Cell<u32>,
+}
+
+impl Tasks {
+    pub(crate) fn new(core: u32, first_generation: u32) -> Tasks {
+        Tasks {
+            core,
+            buckets: [const { OnceCell::new() }; BUCKETS],
+            free: RefCell::default(),
+            touched: Cell::new(0),
+            live: Cell::new(0),
+            first_generation,
+            highest_generation: Cell::new(first_generation),
+        }
+    }
+
+    /// How many are alive.
+    #[inline(always)]
+    pub(crate) fn live(&self) -> usize {
+        self.live.get()
+    }
+
+    /// A generation greater than any that was used.
+    pub(crate) fn unused_generation(&self) -> u32 {
+        self.highest_generation.get() + 1
+    }
+
+    #[inline(always)]
+    fn slot(&self, slot: u32) -> Option<&Task> {
+        let place = slot + FIRST;
+        let bucket = place.ilog2() - FIRST.ilog2();
+        let bucket_start = FIRST << bucket;
+        self.buckets[bucket as usize].get()?.get((place - bucket_start) as usize)
+    }
+
+    /// The coroutine, if it is alive.
+    #[inline(always)]
+    pub(crate) fn get(&self, co: Co) -> Option<&Task> {
+        let task = self.slot(co.slot())?;
+        (task.generation.get() == co.generation() && co.core() == self.core).then_some(task)
+    }
+
+    /// Makes room for a new coroutine, which is [`State::New`]; `None` if a core holds no more.
+    pub(crate) fn add(
+        &self,
+        about: About,
+        body: Body,
+        waited_for_by: Arc<dyn Abandon>,
+    ) -> Option<(Co, &Task)> {
+        let slot = match self.free.borrow_mut().pop() {
+            Some(slot) => slot,
+            None => self.touch()?,
+        };
+        let task = self.slot(slot).expect("touched");
+        task.state.set(State::New);
+        task.permit.set(false);
+        task.exit.set(Exit::No);
+        task.masked.set(0);
+        task.body.set(body);
+        task.waited_for_by.set(Some(waited_for_by));
+        *task.about.borrow_mut() = about;
+        self.live.set(self.live.get() + 1);
+        Some((Co::new(self.core, slot, task.generation.get()), task))
+    }
+
+    fn touch(&self) -> Option<u32> {
+        let slot = self.touched.get();
+        // The last bucket is not full.
+        if slot + FIRST >= SLOTS {
+            return None;
+        }
+        self.touched.set(slot + 1);
+        let place = slot + FIRST;
+        let bucket = place.ilog2() - FIRST.ilog2();
+        self.buckets[bucket as usize].get_or_init(|| {
+            (0..FIRST << bucket).map(|_| Task::vacant(self.first_generation)).collect()
+        });
+        Some(slot)
+    }
+
+    /// Forgets a coroutine that has ended.
+    pub(crate) fn remove(&self, co: Co) {
+        let Some(task) = self.get(co) else { return };
+        debug_assert!(matches!(task.state(), State::Finished(_)));
+        task.waker.borrow_mut().take();
+        task.waited_for_by.take();
+        self.live.set(self.live.get() - 1);
+        let next = co.generation() + 1;
+        self.highest_generation.set(self.highest_generation.get().max(next));
+        task.generation.set(next);
+        // A slot whose generations are used up is not used again.
+        if next < GENERATIONS - 1 {
+            self.free.borrow_mut().push(co.slot());
+        }
+    }
+
+    /// All that are alive, by slot.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Co, &Task)> + '_ {
+        (0..self.touched.get()).filter_map(|slot| {
+            let task = self.slot(slot)?;
+            let alive = !matches!(task.state(), State::Finished(_));
+            alive.then(|| (Co::new(self.core, slot, task.generation.get()), task))
+        })
+    }
+}
+
+/// Unparks a coroutine, from wherever it is called.
+struct Alarm(Co);
+
+impl std::task::Wake for Alarm {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        crate::unpark(self.0);
+    }
+}
+
+impl Task {
+    /// A waker that unparks it.
+    pub(crate) fn waker(&self, co: Co) -> Waker {
+        let mut waker = self.waker.borrow_mut();
+        let (_, waker) = waker.get_or_insert_with(|| {
+            let alarm = Arc::new(Alarm(co));
+            (alarm.clone(), Waker::from(alarm))
+        });
+        waker.clone()
+    }
+
+    /// Whether someone has a waker of it.
+    pub(crate) fn is_waker_held(&self) -> bool {
+        // The slot itself holds two.
+        self.waker.borrow().as_ref().is_some_and(|(alarm, _)| Arc::strong_count(alarm) > 2)
+    }
+
+    /// Whether it has started and has a stack. Not for one that runs.
+    pub(crate) fn has_stack(&self) -> bool {
+        let body = self.body.take();
+        let has = matches!(body, Body::Stack(_));
+        self.body.set(body);
+        has
+    }
+}

@@ -1,0 +1,283 @@
+//! Waiting for a coroutine's end and taking its result.
+
+use core::fmt;
+use core::pin::Pin;
+use core::task::{Context, Poll};
+use core::time::Duration;
+use std::any::Any;
+use std::sync::Arc;
+
+use crate::sync::{Mutex, lock};
+use crate::wait::{self, Waiter};
+use crate::{Co, Name, Outcome, Reason, Wake};
+
+/// What a coroutine leaves behind for whoever waits for it.
+pub(crate) struct Packet<T> {
+    inner: Mutex<Inner<T>>,
+}
+
+struct Inner<T> {
+    result: Option<Result<T, Ended>>,
+    is_done: bool,
+    waiters: Vec<Waiter>,
+}
+
+/// How a coroutine ended, if not by returning.
+pub(crate) enum Ended {
+    Panicked(Box<dyn Any + Send>),
+    Otherwise(Outcome),
+}
+
+impl<T> Packet<T> {
+    pub(crate) fn new() -> Arc<Packet<T>> {
+        let inner = Inner { result: None, is_done: false, waiters: Vec::new() };
+        Arc::new(Packet { inner: Mutex::new(inner) })
+    }
+
+    fn finish(&self, result: Result<T, Ended>) {
+        let mut inner = lock(&self.inner);
+        inner.result = Some(result);
+        inner.is_done = true;
+        let waiters = core::mem::take(&mut inner.waiters);
+        drop(inner);
+        waiters.into_iter().for_each(Waiter::wake);
+    }
+}
+
+/// Whoever waits for a coroutine whose body will never end.
+pub(crate) trait Abandon {
+    /// Tells them that it has been given up.
+    fn abandon(&self);
+}
+
+impl<T> Abandon for Packet<T> {
+    fn abandon(&self) {
+        self.finish(Err(Ended::Otherwise(Outcome::Exited)));
+    }
+}
+
+/// Fills a packet once; with "exited", if it is dropped before.
+pub(crate) struct Filler<T>(Option<Arc<Packet<T>>>);
+
+impl<T> Filler<T> {
+    pub(crate) fn new(packet: Arc<Packet<T>>) -> Filler<T> {
+        Filler(Some(packet))
+    }
+
+    /// Fills it. A panic that nobody will ever take is given back.
+    pub(crate) fn finish(mut self, result: Result<T, Ended>) -> Option<Box<dyn Any + Send>> {
+        let packet = self.0.take().expect("filled once");
+        // One is ours, one its core's.
+        match (result, Arc::strong_count(&packet)) {
+            (Err(Ended::Panicked(payload)), ..=2) => Some(payload),
+            (result, _) => {
+                packet.finish(result);
+                None
+            }
+        }
+    }
+}
+
+impl<T> Drop for Filler<T> {
+    fn drop(&mut self) {
+        if let Some(packet) = self.0.take() {
+            packet.finish(Err(Ended::Otherwise(Outcome::Exited)));
+        }
+    }
+}
+
+/// The right to wait for a coroutine's end and to take its result. Dropping it lets the coroutine go
+/// on by itself.
+///
+/// It is a future, too.
+#[must_use = "dropping a handle lets the coroutine go on by itself; that is what `drop` says"]
+pub struct JoinHandle<T> {
+    packet: Arc<Packet<T>>,
+    co: Co,
+    name: Name,
+}
+
+impl<T> JoinHandle<T> {
+    pub(crate) fn new(packet: Arc<Packet<T>>, co: Co, name: Name) -> JoinHandle<T> {
+        JoinHandle { packet, co, name }
+    }
+
+    /// Which coroutine.
+    pub fn co(&self) -> Co {
+        self.co
+    }
+
+    /// Whether it has ended.
+    pub fn is_finished(&self) -> bool {
+        lock(&self.packet.inner).is_done
+    }
+
+    /// Makes it exit; see [`wait::cancel`].
+    pub fn cancel(&self) {
+        wait::cancel(self.co);
+    }
+
+    /// Waits for the end.
+    ///
+    /// # Blocking
+    /// Parks the calling coroutine, or blocks the calling thread; a future awaits the handle.
+    ///
+    /// # Cancellation
+    /// When the calling coroutine is to exit, this unwinds its stack.
+    ///
+    /// # Errors
+    /// When the coroutine panicked or exited, or waits for itself.
+    #[track_caller]
+    pub fn join(self) -> Result<T, JoinError> {
+        match self.wait(None) {
+            Ok(result) => result,
+            Err(_) => unreachable!("there is no limit"),
+        }
+    }
+
+    /// The same for at most `limit`.
+    ///
+    /// # Errors
+    /// The handle, when the time is over; else as for [`Self::join`].
+    #[track_caller]
+    pub fn join_timeout(self, limit: Duration) -> Result<Result<T, JoinError>, JoinHandle<T>> {
+        self.wait(Some(wait::deadline_in(limit)))
+    }
+
+    #[track_caller]
+    fn wait(self, deadline: Option<crate::Time>) -> Result<Result<T, JoinError>, JoinHandle<T>> {
+        if wait::current() == Some(self.co) {
+            return Ok(Err(self.error(Why::Itself)));
+        }
+        let waiter = Waiter::current();
+        loop {
+            if let Some(result) = self.look(&waiter) {
+                return Ok(result);
+            }
+            let reason = Reason::Joining(self.co);
+            let wake = match deadline {
+                None => wait::park(reason),
+                Some(deadline) => wait::park_until(reason, deadline),
+            };
+            match wake {
+                Wake::Unparked => {}
+                Wake::TimedOut => {
+                    self.withdraw(&waiter);
+                    return Err(self);
+                }
+                Wake::Exit => {
+                    self.withdraw(&waiter);
+                    wait::exit();
+                    return Ok(Err(self.error(Why::CallerExits)));
+                }
+            }
+        }
+    }
+
+    /// Takes the result, or leaves the waiter.
+    fn look(&self, waiter: &Waiter) -> Option<Result<T, JoinError>> {
+        let mut inner = lock(&self.packet.inner);
+        if inner.is_done {
+            let result = inner.result.take();
+            drop(inner);
+            return Some(match result {
+                Some(Ok(value)) => Ok(value),
+                Some(Err(Ended::Panicked(payload))) => Err(self.error(Why::Panicked(payload))),
+                Some(Err(Ended::Otherwise(outcome))) => Err(self.error(Why::Ended(outcome))),
+                None => Err(self.error(Why::Taken)),
+            });
+        }
+        if !inner.waiters.iter().any(|other| other.is_same(waiter)) {
+            inner.waiters.push(waiter.clone());
+        }
+        None
+    }
+
+    fn withdraw(&self, waiter: &Waiter) {
+        lock(&self.packet.inner).waiters.retain(|other| !other.is_same(waiter));
+    }
+
+    fn error(&self, why: Why) -> JoinError {
+        JoinError { name: self.name.or_id(self.co.bits()).to_string(), why }
+    }
+}
+
+impl<T> Future for JoinHandle<T> {
+    type Output = Result<T, JoinError>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.look(&Waiter::Waker(context.waker().clone())) {
+            Some(result) => Poll::Ready(result),
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl<T> fmt::Debug for JoinHandle<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "JoinHandle({})", self.name.or_id(self.co.bits()))
+    }
+}
+
+/// A coroutine has left no result.
+pub struct JoinError {
+    name: String,
+    why: Why,
+}
+
+enum Why {
+    Panicked(Box<dyn Any + Send>),
+    Ended(Outcome),
+    Taken,
+    Itself,
+    CallerExits,
+}
+
+impl JoinError {
+    /// What it panicked with, if it did.
+    ///
+    /// # Errors
+    /// This error, if it did not.
+    pub fn into_panic(self) -> Result<Box<dyn Any + Send>, JoinError> {
+        match self.why {
+            Why::Panicked(payload) => Ok(payload),
+            why => Err(JoinError { name: self.name, why }),
+        }
+    }
+
+    /// How the coroutine ended, if it has.
+    pub fn outcome(&self) -> Option<Outcome> {
+        match self.why {
+            Why::Panicked(_) => Some(Outcome::Panicked),
+            Why::Ended(outcome) => Some(outcome),
+            Why::Taken | Why::Itself | Why::CallerExits => None,
+        }
+    }
+}
+
+impl fmt::Display for JoinError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = &self.name;
+        match &self.why {
+            Why::Panicked(payload) => {
+                let text = payload.downcast_ref::<&str>().copied();
+                let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+                write!(f, "coroutine {name} panicked: {}", text.unwrap_or("(not a text)"))
+            }
+            Why::Ended(outcome) => write!(f, "coroutine {name} {outcome} without a result"),
+            Why::Taken => write!(f, "the result of coroutine {name} was taken already"),
+            Why::Itself => write!(f, "coroutine {name} cannot wait for its own end"),
+            Why::CallerExits => {
+                write!(f, "cannot wait for coroutine {name}: the calling one's stack unwinds")
+            }
+        }
+    }
+}
+
+impl fmt::Debug for JoinError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "JoinError({self})")
+    }
+}
+
+impl std::error::Error for JoinError {}

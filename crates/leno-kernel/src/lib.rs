@@ -1,0 +1,41 @@
+//! Systems of coroutines: who can run, who runs next, who waits for what.
+//!
+//! - [`LocalSystem`]: coroutines of one thread, one at a time.
+//! - Bodies are closures with a stack, or futures; both behave alike.
+//! - [`Waiter`], [`park`] and [`unpark`]: everything that can be waited on is made of these.
+//! - [`policy`]: who runs next, and every other choice, is user code.
+//! - [`Platform`]: real or virtual time.
+#![deny(unsafe_code)]
+
+pub mod bell;
+mod block_on;
+mod clock;
+mod co;
+mod core;
+mod error;
+mod join;
+mod local;
+mod mailbox;
+pub mod policy;
+#[allow(unsafe_code, reason = "the one place for it; see SAFETY.md")]
+mod raw;
+pub mod report;
+mod spawn;
+mod state;
+mod sync;
+mod timers;
+mod wait;
+
+pub use block_on::{block_on, try_block_on};
+pub use clock::{Platform, RealTime, Time, VirtualTime};
+pub use co::{Co, Object};
+pub use error::{CoresError, Exiting, SpawnError};
+pub use join::{JoinError, JoinHandle};
+pub use leno_context::Name;
+pub use local::{LocalBuilder, LocalSystem};
+pub use spawn::{Options, spawn_local, spawn_local_future, try_spawn_local};
+pub use state::{Outcome, Reason, State};
+pub use wait::{
+    Waiter, Wake, cancel, choose, current, deadline_in, exit, now, park, park_until, sleep, unpark,
+    yield_now,
+};

@@ -1,0 +1,220 @@
+//! A system of one core, run by whoever calls it.
+
+use core::panic::Location;
+
+use crate::core::{Core, Stop};
+use crate::policy::Policy;
+use crate::raw::entered;
+use crate::report::{Alive, Deadlock, Report};
+use crate::spawn::Options;
+use crate::{JoinHandle, Outcome, Platform, RealTime, SpawnError, Time, VirtualTime};
+
+/// A system of one core: its coroutines run one at a time, on the thread that calls
+/// [`run`](LocalSystem::run). Bodies need not be `Send`.
+///
+/// # Examples
+/// ```
+/// use leno_kernel::{LocalSystem, yield_now};
+///
+/// let system = LocalSystem::new();
+/// let sum = system.spawn(|| (1..=10).inspect(|_| yield_now()).sum::<u32>());
+/// system.run()?;
+/// assert_eq!(sum.join()?, 55);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct LocalSystem {
+    core: Core,
+}
+
+/// A [`LocalSystem`] to be made.
+#[derive(Default)]
+pub struct LocalBuilder {
+    platform: Option<Box<dyn Platform>>,
+    policy: Option<Box<dyn Policy>>,
+}
+
+impl LocalBuilder {
+    /// Decides who runs next, and every other choice; by default first come, first served.
+    pub fn policy(mut self, policy: impl Policy + 'static) -> LocalBuilder {
+        self.policy = Some(Box::new(policy));
+        self
+    }
+
+    /// Time that stands still while anyone can run, and then jumps.
+    pub fn virtual_time(self) -> LocalBuilder {
+        self.platform(VirtualTime::new())
+    }
+
+    /// The machine below: a clock and a way to do nothing. By default the real one.
+    pub fn platform(mut self, platform: impl Platform + 'static) -> LocalBuilder {
+        self.platform = Some(Box::new(platform));
+        self
+    }
+
+    /// Makes the system.
+    ///
+    /// # Panics
+    /// When the process has 65,536 cores already.
+    pub fn build(self) -> LocalSystem {
+        let platform = self.platform.unwrap_or_else(|| Box::new(RealTime::new()));
+        match Core::new(platform, self.policy) {
+            Ok(core) => LocalSystem { core },
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+impl LocalSystem {
+    /// First come, first served, in real time.
+    pub fn new() -> LocalSystem {
+        LocalSystem::builder().build()
+    }
+
+    /// Another policy, another clock.
+    pub fn builder() -> LocalBuilder {
+        LocalBuilder::default()
+    }
+
+    /// Adds a coroutine with a stack, which it takes when it first runs.
+    ///
+    /// # Panics
+    /// When the system holds 4 million coroutines already; see [`Self::spawn_with`].
+    #[track_caller]
+    pub fn spawn<T: 'static>(&self, f: impl FnOnce() -> T + 'static) -> JoinHandle<T> {
+        match self.spawn_with(&Options::new(), f) {
+            Ok(handle) => handle,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// The same, with options.
+    ///
+    /// # Errors
+    /// When the system holds no more coroutines.
+    #[track_caller]
+    pub fn spawn_with<T: 'static>(
+        &self,
+        options: &Options,
+        f: impl FnOnce() -> T + 'static,
+    ) -> Result<JoinHandle<T>, SpawnError> {
+        self.core.spawn_closure(options, Location::caller(), f)
+    }
+
+    /// Adds a coroutine without a stack: a future.
+    ///
+    /// # Panics
+    /// As [`Self::spawn`].
+    #[track_caller]
+    pub fn spawn_future<T: 'static>(
+        &self,
+        future: impl Future<Output = T> + 'static,
+    ) -> JoinHandle<T> {
+        match self.spawn_future_with(&Options::new(), future) {
+            Ok(handle) => handle,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// The same, with options.
+    ///
+    /// # Errors
+    /// When the system holds no more coroutines.
+    #[track_caller]
+    pub fn spawn_future_with<T: 'static>(
+        &self,
+        options: &Options,
+        future: impl Future<Output = T> + 'static,
+    ) -> Result<JoinHandle<T>, SpawnError> {
+        self.core.spawn_future(options, Location::caller(), future)
+    }
+
+    /// Runs until all coroutines have ended.
+    ///
+    /// # Blocking
+    /// The calling thread; inside a coroutine of another system, that whole system.
+    ///
+    /// # Errors
+    /// When some have not ended, but nobody can ever run again: the report names them and what they
+    /// wait for. They stay; someone outside may still unpark them before the next run.
+    ///
+    /// # Panics
+    /// When the system is running already: it was called by one of its own coroutines.
+    pub fn run(&self) -> Result<Report, Deadlock> {
+        self.run_core(|core| core.tasks.live() == 0);
+        let report = self.report();
+        if report.alive.is_empty() { Ok(report) } else { Err(Deadlock { report }) }
+    }
+
+    fn run_core(&self, done: impl Fn(&Core) -> bool) -> Stop {
+        assert!(
+            !self.core.entry.is_entered(),
+            "a system cannot be run by one of its own coroutines: it is running already"
+        );
+        entered::enter(&self.core, || self.core.run_until(done))
+    }
+
+    /// Makes all coroutines exit, and runs until they have.
+    ///
+    /// # Panics
+    /// As [`Self::run`].
+    pub fn drain(&self) -> Report {
+        self.exit_all();
+        self.report()
+    }
+
+    fn exit_all(&self) {
+        while self.core.tasks.live() > 0 {
+            let all: Vec<_> = self.core.tasks.iter().map(|(co, _)| co).collect();
+            for co in all {
+                self.core.cancel(co, Outcome::Exited);
+            }
+            self.run_core(|core| core.tasks.live() == 0);
+        }
+    }
+
+    /// What has become of its coroutines so far. Takes the failures.
+    pub fn report(&self) -> Report {
+        let counts = self.core.counts.get();
+        let alive = self.core.tasks.iter().map(|(co, task)| {
+            let about = task.about.borrow();
+            let (name, site, born) = (about.name.clone(), about.site, about.born);
+            Alive { co, name, state: task.state(), site, born }
+        });
+        Report {
+            spawned: counts.spawned,
+            returned: counts.returned,
+            panicked: counts.panicked,
+            exited: counts.exited,
+            removed: counts.removed,
+            given_up: counts.given_up,
+            alive: alive.collect(),
+            failures: self.core.failures.take(),
+        }
+    }
+
+    /// What time it is in this system.
+    pub fn now(&self) -> Time {
+        self.core.platform.now()
+    }
+}
+
+impl Default for LocalSystem {
+    fn default() -> Self {
+        LocalSystem::new()
+    }
+}
+
+impl Drop for LocalSystem {
+    fn drop(&mut self) {
+        if leno_context::thread::is_ending() {
+            return;
+        }
+        self.exit_all();
+    }
+}
+
+impl core::fmt::Debug for LocalSystem {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "LocalSystem({} alive)", self.core.tasks.live())
+    }
+}

@@ -1,0 +1,116 @@
+//! How the rest of the process reaches a core: a mailbox and a bell.
+//!
+//! Every core has a number, and a mailbox that is found by it. Mailboxes are never freed, so a
+//! [`Co`] may be woken by anyone at any time; a message for a coroutine that is gone names nobody.
+//! When a core ends, its number and mailbox serve another one later. Ids stay unique all the same,
+//! because the new core's generations begin where the old one's ended.
+
+use std::sync::OnceLock;
+
+use crate::bell::Bell;
+use crate::co::{CORES, GENERATIONS};
+use crate::core::Core;
+use crate::sync::{Mutex, lock};
+use crate::{Co, CoresError};
+
+/// What is sent to a core.
+pub(crate) enum Message {
+    /// Unpark this coroutine.
+    Unpark(Co),
+    /// Make this coroutine exit.
+    Cancel(Co),
+    /// Do this on the core.
+    Run(Box<dyn FnOnce(&Core) + Send>),
+}
+
+/// See the module.
+pub(crate) struct Mailbox {
+    pub(crate) number: u32,
+    pub(crate) bell: Bell,
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    messages: Vec<Message>,
+    open: bool,
+    /// The generation that the next core with this number begins with.
+    generation: u32,
+}
+
+impl Mailbox {
+    /// Sends a message. If the core has ended, it is dropped.
+    pub(crate) fn send(&self, message: Message) {
+        let mut inner = lock(&self.inner);
+        if !inner.open {
+            drop(inner);
+            return drop(message);
+        }
+        inner.messages.push(message);
+        drop(inner);
+        self.bell.ring();
+    }
+
+    /// Swaps all messages that have arrived into `empty`.
+    pub(crate) fn receive(&self, empty: &mut Vec<Message>) {
+        debug_assert!(empty.is_empty());
+        core::mem::swap(&mut lock(&self.inner).messages, empty);
+    }
+}
+
+static MAILBOXES: [OnceLock<Box<[OnceLock<Mailbox>]>>; CHUNKS] =
+    [const { OnceLock::new() }; CHUNKS];
+const CHUNK: usize = 256;
+const CHUNKS: usize = CORES as usize / CHUNK;
+
+static NUMBERS: Mutex<Numbers> = Mutex::new(Numbers { free: Vec::new(), next: 0 });
+
+struct Numbers {
+    free: Vec<u32>,
+    next: u32,
+}
+
+/// The mailbox of the core with this number, which exists.
+#[inline]
+pub(crate) fn of(core: u32) -> &'static Mailbox {
+    let chunk = MAILBOXES[core as usize / CHUNK]
+        .get_or_init(|| (0..CHUNK).map(|_| OnceLock::new()).collect());
+    chunk[core as usize % CHUNK].get_or_init(|| Mailbox {
+        number: core,
+        bell: Bell::new(),
+        inner: Mutex::new(Inner { messages: Vec::new(), open: false, generation: 1 }),
+    })
+}
+
+/// Takes a mailbox for a new core, and the generation its ids begin with.
+pub(crate) fn open() -> Result<(&'static Mailbox, u32), CoresError> {
+    loop {
+        let mut numbers = lock(&NUMBERS);
+        let number = match numbers.free.pop() {
+            Some(number) => number,
+            None if numbers.next == CORES => return Err(CoresError { limit: CORES }),
+            None => {
+                numbers.next += 1;
+                numbers.next - 1
+            }
+        };
+        drop(numbers);
+        let mailbox = of(number);
+        let mut inner = lock(&mailbox.inner);
+        // A number whose generations are used up is not used again.
+        if inner.generation < GENERATIONS / 2 {
+            inner.open = true;
+            return Ok((mailbox, inner.generation));
+        }
+    }
+}
+
+/// Gives a mailbox back; `generation` is greater than any that was used.
+pub(crate) fn close(mailbox: &'static Mailbox, generation: u32) {
+    let mut inner = lock(&mailbox.inner);
+    inner.open = false;
+    inner.generation = generation;
+    let left = core::mem::take(&mut inner.messages);
+    drop(inner);
+    drop(left);
+    lock(&NUMBERS).free.push(mailbox.number);
+}

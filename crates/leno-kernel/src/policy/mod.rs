@@ -1,0 +1,139 @@
+//! Who runs next, and every other choice that the rules leave open.
+//!
+//! A core asks its policy; a policy is user code. The default, [`Fifo`], is known to the core and
+//! costs nothing.
+
+use core::fmt;
+
+use crate::{Co, Name, Object, Time};
+
+/// Decides for one core. It is made on the core's thread and used by it alone.
+///
+/// It must give back from [`pick`](Policy::pick) whatever was put in by [`ready`](Policy::ready),
+/// each once, unless it was told to [`forget`](Policy::forget) it.
+pub trait Policy {
+    /// A coroutine can run.
+    fn ready(&mut self, ready: &Ready<'_>);
+
+    /// Who runs next; `None` if nobody can.
+    fn pick(&mut self) -> Option<Co>;
+
+    /// Who will probably run after `ahead` others, so that it can be loaded early.
+    fn peek(&self, _ahead: usize) -> Option<Co> {
+        None
+    }
+
+    /// Answers any other choice with an index into its candidates.
+    fn choose(&mut self, _choice: &Choice<'_>) -> usize {
+        0
+    }
+
+    /// A coroutine that was ready has ended without having its turn.
+    fn forget(&mut self, co: Co);
+
+    /// What reports call it.
+    fn name(&self) -> &str {
+        "unnamed policy"
+    }
+}
+
+/// A coroutine that can run, and what a policy may want to know of it.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Ready<'a> {
+    /// Which one.
+    pub co: Co,
+    /// Its name.
+    pub name: &'a Name,
+    /// Why it can run.
+    pub why: Why,
+    /// Where whoever made it ready would like to have it.
+    pub hint: Hint,
+    /// As it was spawned with; more is more urgent, 0 if nothing was said.
+    pub priority: i32,
+    /// As it was spawned with.
+    pub deadline: Option<Time>,
+    /// What time it is.
+    pub now: Time,
+}
+
+/// Why a coroutine can run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Why {
+    /// It was spawned.
+    Spawned,
+    /// It has given its turn to others.
+    Yielded,
+    /// Someone has woken it.
+    Unparked,
+    /// Its time has come.
+    Time,
+    /// It is to exit.
+    Exit,
+}
+
+/// Where whoever makes a coroutine ready would like to have it. A policy need not care.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Hint {
+    /// After all others.
+    #[default]
+    Back,
+    /// Before all others.
+    Front,
+    /// Right after whoever runs now.
+    Next,
+}
+
+/// A choice that the rules leave open, other than who runs next.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Choice<'a> {
+    /// What is chosen.
+    pub kind: ChoiceKind,
+    /// Whom it is about.
+    pub object: Option<Object>,
+    /// Among whom or what; at least two.
+    pub candidates: &'a [Candidate],
+}
+
+impl<'a> Choice<'a> {
+    /// A choice.
+    pub fn new(kind: ChoiceKind, object: Option<Object>, candidates: &'a [Candidate]) -> Self {
+        Choice { kind, object, candidates }
+    }
+}
+
+/// What is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ChoiceKind {
+    /// Which waiter a value goes to, or is taken from.
+    Waiter,
+    /// Which ready alternative of a select is taken.
+    Alternative,
+    /// Which of several timers of the same time fires first.
+    Timer,
+    /// Which core is robbed.
+    Victim,
+}
+
+/// One of those to choose from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Candidate {
+    /// A coroutine.
+    Co(Co),
+    /// A thread, or a future of another executor, by the order of its arrival.
+    Other(u64),
+    /// Something that can be waited on.
+    Object(Object),
+    /// A core, by number.
+    Core(u32),
+}
+
+impl fmt::Debug for dyn Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,185 @@
+//! Which core's coroutine runs the calling code.
+//!
+//! Cores are entered by the context that runs them, a plain thread or a coroutine, and left again.
+//! The thread keeps a list of those that are entered, the last one first. Usually the calling code
+//! is on the stack of what the first one runs. But a coroutine further out may have been suspended
+//! through a coroutine of an entered core; then that core is still in the list, while other code
+//! runs. So a core is believed only if what it runs is really around the calling code, which the
+//! chain of resumers tells.
+//!
+//! Claim: a core in the list is alive, because whoever entered it borrows it until it has left.
+
+use core::cell::Cell;
+use core::ptr::NonNull;
+
+use leno_context::control::{self, Control};
+use leno_context::thread::{self, Slot};
+use leno_coroutine::floor;
+
+use super::stack;
+use crate::Co;
+use crate::core::Core;
+
+/// What a core runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Running {
+    /// Its own loop.
+    Nobody,
+    /// A coroutine with a stack.
+    Stack(NonNull<Control>, Co),
+    /// A future, on the stack of the loop.
+    Future(Co),
+}
+
+/// A core's place in the list of those that its thread has entered.
+pub(crate) struct Entry {
+    pub(crate) running: Cell<Running>,
+    is_entered: Cell<bool>,
+    /// The coroutine that has entered it; null for a plain thread.
+    host: Cell<*mut Control>,
+    /// The core that was entered before.
+    outer: Cell<*const Core>,
+}
+
+impl Entry {
+    pub(crate) const fn new() -> Entry {
+        Entry {
+            running: Cell::new(Running::Nobody),
+            is_entered: Cell::new(false),
+            host: Cell::new(core::ptr::null_mut()),
+            outer: Cell::new(core::ptr::null()),
+        }
+    }
+
+    pub(crate) fn is_entered(&self) -> bool {
+        self.is_entered.get()
+    }
+}
+
+/// Enters a core, which must not be entered yet, for as long as `f` runs.
+pub(crate) fn enter<R>(core: &Core, f: impl FnOnce() -> R) -> R {
+    struct Leave<'a>(&'a Core);
+    impl Drop for Leave<'_> {
+        fn drop(&mut self) {
+            leave(self.0);
+        }
+    }
+    assert!(!core.entry.is_entered.replace(true), "a core is entered once at a time");
+    let first = thread::current().slot(Slot::Core);
+    core.entry.host.set(control::current());
+    core.entry.outer.set(first.get().cast());
+    first.set((&raw const *core).cast_mut().cast());
+    let _leave = Leave(core);
+    f()
+}
+
+/// Takes a core out of the list. It is the first one, unless a coroutine that has entered another
+/// one is suspended.
+fn leave(core: &Core) {
+    core.entry.is_entered.set(false);
+    let first = thread::current().slot(Slot::Core);
+    let after = core.entry.outer.get();
+    if core::ptr::eq(first.get().cast(), core) {
+        return first.set(after.cast_mut().cast());
+    }
+    for entered in list() {
+        if core::ptr::eq(entered.entry.outer.get(), core) {
+            return entered.entry.outer.set(after);
+        }
+    }
+}
+
+/// The cores that this thread has entered, the last one first.
+fn list<'a>() -> impl Iterator<Item = &'a Core> {
+    let mut next = thread::current().slot(Slot::Core).get().cast_const().cast::<Core>();
+    core::iter::from_fn(move || {
+        // SAFETY: whoever is in the list is alive.
+        let core = unsafe { next.as_ref() }?;
+        next = core.entry.outer.get();
+        Some(core)
+    })
+}
+
+/// Calls `f` with the core that has this number, if this thread has entered it.
+#[inline(always)]
+pub(crate) fn with_core<R>(number: u32, f: impl FnOnce(&Core) -> R) -> Option<R> {
+    list().find(|core| core.mailbox.number == number).map(f)
+}
+
+/// Who runs the calling code.
+pub(crate) enum Here<'a> {
+    /// No core: a plain thread, or a coroutine that nobody schedules.
+    Thread,
+    /// A coroutine of a core, which has a stack.
+    Stack(Inside<'a>),
+    /// A future of this core.
+    Future(&'a Core, Co),
+}
+
+/// Proof that the calling code runs inside this coroutine, directly or in coroutines that it has
+/// resumed. It cannot leave the closure that [`here`] gives it to.
+pub(crate) struct Inside<'a> {
+    pub(crate) core: &'a Core,
+    pub(crate) co: Co,
+    control: NonNull<Control>,
+}
+
+impl Inside<'_> {
+    /// Goes back to the core's loop; returns when the coroutine is resumed.
+    #[inline(always)]
+    pub(crate) fn leave(&self) {
+        // SAFETY: the calling code runs inside the coroutine, as this proves.
+        unsafe { stack::suspend(self.control) };
+    }
+
+    /// Whether it may leave: not while the coroutine's own stack unwinds.
+    #[inline(always)]
+    pub(crate) fn can_leave(&self) -> bool {
+        // SAFETY: a running coroutine's block is live.
+        !std::thread::panicking() || unsafe { stack::can_suspend(self.control) }
+    }
+
+    /// Unwinds the coroutine.
+    pub(crate) fn exit(&self) -> ! {
+        // SAFETY: the calling code runs inside the coroutine, as this proves.
+        unsafe { stack::exit(self.control) }
+    }
+}
+
+/// Calls `f` with whoever runs the calling code.
+#[inline(always)]
+pub(crate) fn here<R>(f: impl FnOnce(Here<'_>) -> R) -> R {
+    let first = thread::current().slot(Slot::Core).get().cast_const().cast::<Core>();
+    // SAFETY: whoever is in the list is alive.
+    let Some(core) = (unsafe { first.as_ref() }) else { return f(Here::Thread) };
+    if let Running::Stack(control, co) = core.entry.running.get() {
+        // SAFETY: what an entered core runs has not ended.
+        if unsafe { control.as_ref() }.is_here() {
+            return f(Here::Stack(Inside { core, co, control }));
+        }
+    }
+    f(find())
+}
+
+#[cold]
+#[inline(never)]
+fn find<'a>() -> Here<'a> {
+    let mut around = control::current();
+    loop {
+        for core in list() {
+            match core.entry.running.get() {
+                Running::Stack(control, co) if control.as_ptr() == around => {
+                    return Here::Stack(Inside { core, co, control });
+                }
+                Running::Future(co) if core.entry.host.get() == around => {
+                    return Here::Future(core, co);
+                }
+                _ => {}
+            }
+        }
+        // SAFETY: on the chain of the running code, so it is live.
+        let Some(block) = (unsafe { around.as_ref() }) else { return Here::Thread };
+        // SAFETY: as above.
+        around = unsafe { floor::around(block) };
+    }
+}

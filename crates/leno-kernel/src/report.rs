@@ -1,0 +1,106 @@
+//! What has become of a system's coroutines.
+
+use core::fmt;
+use core::panic::Location;
+use std::any::Any;
+
+use crate::{Co, Name, State, Time};
+
+/// A panic that nobody waits for.
+#[non_exhaustive]
+pub struct Failure {
+    /// Whose it was.
+    pub co: Co,
+    /// Its name.
+    pub name: Name,
+    /// What it panicked with.
+    pub payload: Box<dyn Any + Send>,
+}
+
+impl fmt::Debug for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Failure({})", self.name.or_id(self.co.bits()))
+    }
+}
+
+/// A coroutine that is alive.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Alive {
+    /// Which one.
+    pub co: Co,
+    /// Its name.
+    pub name: Name,
+    /// What it is doing.
+    pub state: State,
+    /// Where it was spawned.
+    pub site: &'static Location<'static>,
+    /// When it was spawned.
+    pub born: Time,
+}
+
+impl fmt::Display for Alive {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name =
+            self.name.as_str().map_or_else(|| self.co.to_string(), |name| format!("'{name}'"));
+        write!(f, "{name} is {}, spawned at {}", self.state, self.site)
+    }
+}
+
+/// How many coroutines have ended, and how; who is left.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct Report {
+    /// Since the system was made: all that were spawned.
+    pub spawned: u64,
+    /// Those that returned.
+    pub returned: u64,
+    /// Those that panicked.
+    pub panicked: u64,
+    /// Those that were made to exit.
+    pub exited: u64,
+    /// Those that were removed, because nobody could ever have woken them.
+    pub removed: u64,
+    /// Those that caught their exit again and again: their stacks are leaked.
+    pub given_up: u64,
+    /// Those that are left.
+    pub alive: Vec<Alive>,
+    /// Panics since the last report that nobody waits for.
+    pub failures: Vec<Failure>,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} spawned, {} returned", self.spawned, self.returned)?;
+        for (count, how) in [
+            (self.panicked, "panicked"),
+            (self.exited, "exited"),
+            (self.removed, "removed"),
+            (self.given_up, "given up"),
+            (self.alive.len() as u64, "left"),
+        ] {
+            if count > 0 {
+                write!(f, ", {count} {how}")?;
+            }
+        }
+        for alive in &self.alive {
+            write!(f, "\n  {alive}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Nobody can ever run again, but some have not ended.
+#[derive(Debug)]
+pub struct Deadlock {
+    /// Who is left, and what each waits for.
+    pub report: Report,
+}
+
+impl fmt::Display for Deadlock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "deadlock: nobody can ever run again; {}", self.report)
+    }
+}
+
+impl std::error::Error for Deadlock {}

@@ -1,0 +1,169 @@
+//! What a coroutine is doing: one enum, one table, checked at every change in debug builds.
+//!
+//! ```text
+//!   from      to
+//!   New       Ready (spawned)                  Finished (never ran)
+//!   Ready     Running (picked)                 Finished (ended before it first ran)
+//!   Running   Ready (yielded, preempted)       Parked   Calling   Finished
+//!   Parked    Ready (unparked)
+//!   Calling   Ready (the callee came back)
+//!   Finished  nothing
+//! ```
+
+use core::fmt;
+
+use crate::{Co, Object};
+
+/// What a coroutine is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum State {
+    /// Made, not spawned yet.
+    New,
+    /// It can run, and waits for its turn.
+    Ready,
+    /// It runs.
+    Running,
+    /// It waits for something.
+    Parked(Reason),
+    /// It has called another coroutine and waits for that one to come back.
+    Calling(Co),
+    /// It has ended.
+    Finished(Outcome),
+}
+
+/// What a parked coroutine waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// An unpark by whoever knows it.
+    Passive,
+    /// A value from this channel.
+    Hungry(Object),
+    /// Someone to take a value from this channel.
+    Blocked(Object),
+    /// One of several things.
+    Choosing(Object),
+    /// The end of another coroutine.
+    Joining(Co),
+    /// A time.
+    Sleeping,
+    /// A file descriptor.
+    Io,
+    /// A call of one of its entries.
+    Entry(Object),
+    /// A lock.
+    Lock(Object),
+    /// A future, woken by whoever holds its waker.
+    Future,
+    /// A closure on a helper thread.
+    Blocking,
+}
+
+/// How a coroutine ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// Its body returned.
+    Returned,
+    /// Its body panicked.
+    Panicked,
+    /// It was made to exit: cancelled, or drained with its system.
+    Exited,
+    /// Nobody could ever have sent it what it waited for.
+    Starved,
+    /// Nobody could ever have taken what it waited to send.
+    Blockaged,
+}
+
+impl State {
+    /// Whether the table allows it.
+    pub fn may_become(self, next: State) -> bool {
+        use State::{Calling, Finished, New, Parked, Ready, Running};
+        matches!(
+            (self, next),
+            (New | Running | Parked(_) | Calling(_), Ready)
+                | (Ready, Running)
+                | (Running, Parked(_) | Calling(_))
+                | (New | Ready | Running, Finished(_))
+        )
+    }
+}
+
+impl Reason {
+    /// Whether someone outside the system may end it; of a future only if someone has its waker.
+    pub(crate) fn is_open(self) -> bool {
+        match self {
+            Reason::Hungry(object)
+            | Reason::Blocked(object)
+            | Reason::Choosing(object)
+            | Reason::Entry(object)
+            | Reason::Lock(object) => object.is_shared(),
+            Reason::Io | Reason::Blocking => true,
+            Reason::Passive | Reason::Joining(_) | Reason::Sleeping | Reason::Future => false,
+        }
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            State::New => f.write_str("new"),
+            State::Ready => f.write_str("ready"),
+            State::Running => f.write_str("running"),
+            State::Parked(reason) => reason.fmt(f),
+            State::Calling(callee) => write!(f, "calling {callee}"),
+            State::Finished(outcome) => outcome.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::Passive => f.write_str("parked"),
+            Reason::Hungry(channel) => write!(f, "waiting to receive from channel {channel}"),
+            Reason::Blocked(channel) => write!(f, "waiting to send to channel {channel}"),
+            Reason::Choosing(choice) => write!(f, "waiting in select {choice}"),
+            Reason::Joining(other) => write!(f, "waiting for the end of {other}"),
+            Reason::Sleeping => f.write_str("sleeping"),
+            Reason::Io => f.write_str("waiting for I/O"),
+            Reason::Entry(object) => write!(f, "waiting for a call of {object}"),
+            Reason::Lock(lock) => write!(f, "waiting for lock {lock}"),
+            Reason::Future => f.write_str("waiting for a future"),
+            Reason::Blocking => f.write_str("waiting for a helper thread"),
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Outcome::Returned => "returned",
+            Outcome::Panicked => "panicked",
+            Outcome::Exited => "exited",
+            Outcome::Starved => "starved",
+            Outcome::Blockaged => "blockaged",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_as_written() {
+        let finished = State::Finished(Outcome::Returned);
+        let parked = State::Parked(Reason::Passive);
+        let calling = State::Calling(Co::new(0, 0, 1));
+        let all = [State::New, State::Ready, State::Running, parked, calling, finished];
+        let allowed = |from: State| all.map(|to| u8::from(from.may_become(to)));
+        assert_eq!(allowed(State::New), [0, 1, 0, 0, 0, 1]);
+        assert_eq!(allowed(State::Ready), [0, 0, 1, 0, 0, 1]);
+        assert_eq!(allowed(State::Running), [0, 1, 0, 1, 1, 1]);
+        assert_eq!(allowed(parked), [0, 1, 0, 0, 0, 0]);
+        assert_eq!(allowed(calling), [0, 1, 0, 0, 0, 0]);
+        assert_eq!(allowed(finished), [0; 6]);
+    }
+}
