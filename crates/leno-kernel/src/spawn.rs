@@ -81,7 +81,7 @@ impl Options {
             stack_size: self.stack_size,
             priority: self.priority,
             deadline: self.deadline,
-            born: core.platform.now(),
+            born: core.roughly_now(),
         }
     }
 }

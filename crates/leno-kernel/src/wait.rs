@@ -145,7 +145,7 @@ pub fn exit() -> Exiting {
         if !inside.can_leave() {
             return Exiting;
         }
-        let task = inside.core.tasks.get(inside.co).expect("it runs");
+        let task = inside.task;
         if let Exit::Asked { as_, raised } = task.exit.get() {
             if raised >= EXIT_TRIES {
                 let about = task.about.borrow();

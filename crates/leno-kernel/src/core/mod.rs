@@ -6,7 +6,8 @@
 //! Invariants:
 //! - a coroutine is in the queue exactly while it is [`State::Ready`];
 //! - at most one is [`State::Running`], and then `entry.running` says which;
-//! - the body is in its slot, except while it runs.
+//! - a started body with a stack sits in its slot's seat; what has not started, or is a future, is in
+//!   `body`, except while it runs.
 
 mod body;
 mod queue;
@@ -39,6 +40,8 @@ pub(crate) struct Core {
     queue: RefCell<Queue>,
     /// How many are in the queue.
     ready: Cell<usize>,
+    /// What time it was when the core last looked.
+    now: Cell<Time>,
     timers: RefCell<Timers<Co>>,
     pub(crate) platform: Box<dyn Platform>,
     /// Messages that are being read; kept for its memory.
@@ -76,6 +79,7 @@ impl Core {
                 policy.map_or_else(|| Queue::Fifo(Default::default()), Queue::Policy),
             ),
             ready: Cell::new(0),
+            now: Cell::new(now),
             timers: RefCell::new(Timers::new(now)),
             platform,
             reading: RefCell::default(),
@@ -124,7 +128,7 @@ impl Core {
             hint,
             priority: about.priority,
             deadline: about.deadline,
-            now: self.platform.now(),
+            now: self.roughly_now(),
         });
     }
 
@@ -155,8 +159,8 @@ impl Core {
     /// Parks the running coroutine until it is unparked or is to exit.
     #[inline(always)]
     pub(crate) fn park(&self, inside: &Inside<'_>, reason: Reason) -> Wake {
-        let task = self.running(inside);
-        if let Some(wake) = may_not_park(inside, task) {
+        let task = inside.task;
+        if let Some(wake) = may_not_park(inside) {
             return wake;
         }
         task.become_(State::Parked(reason));
@@ -167,7 +171,7 @@ impl Core {
     /// The same until `deadline` at most.
     pub(crate) fn park_until(&self, inside: &Inside<'_>, reason: Reason, deadline: Time) -> Wake {
         if deadline <= self.platform.now() {
-            return may_not_park(inside, self.running(inside)).unwrap_or(Wake::TimedOut);
+            return may_not_park(inside).unwrap_or(Wake::TimedOut);
         }
         let key = self.arm(deadline, inside.co);
         let wake = self.park(inside, reason);
@@ -178,18 +182,13 @@ impl Core {
     /// Lets others have their turn first.
     #[inline(always)]
     pub(crate) fn yield_now(&self, inside: &Inside<'_>) -> Wake {
-        let task = self.running(inside);
+        let task = inside.task;
         if is_to_exit(task) || !inside.can_leave() {
             return Wake::Exit;
         }
         self.make_ready(inside.co, task, Why::Yielded, Hint::Back);
         inside.leave();
         wake_of(task)
-    }
-
-    #[inline(always)]
-    fn running(&self, inside: &Inside<'_>) -> &Task {
-        self.tasks.get(inside.co).expect("it runs, so it is alive")
     }
 
     /// Unparks a coroutine at a certain time, unless the timer is removed before.
@@ -215,7 +214,8 @@ fn is_to_exit(task: &Task) -> bool {
 
 /// What parking gives at once.
 #[inline(always)]
-fn may_not_park(inside: &Inside<'_>, task: &Task) -> Option<Wake> {
+fn may_not_park(inside: &Inside<'_>) -> Option<Wake> {
+    let task = inside.task;
     if is_to_exit(task) || !inside.can_leave() {
         return Some(Wake::Exit);
     }

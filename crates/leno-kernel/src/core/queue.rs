@@ -39,6 +39,15 @@ impl Queue {
         }
     }
 
+    /// Who will probably run after `ahead` others.
+    #[inline(always)]
+    pub(crate) fn peek(&self, ahead: usize) -> Option<Co> {
+        match self {
+            Queue::Fifo(queue) => queue.get(ahead).copied(),
+            Queue::Policy(policy) => policy.peek(ahead),
+        }
+    }
+
     /// Answers a choice that the rules leave open.
     pub(crate) fn choose(&mut self, choice: &Choice<'_>) -> usize {
         match self {

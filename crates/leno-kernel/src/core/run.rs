@@ -1,16 +1,22 @@
 //! The loop of a core: mail, timers, whoever is ready.
 
+use core::ptr::NonNull;
 use core::task::{Context, Poll};
 
+use super::queue::Queue;
 use super::{Body, Core, Exit, Task};
 use crate::mailbox::Message;
-use crate::policy::{Hint, Why};
+use crate::policy::{Candidate, Choice, ChoiceKind, Hint, Why};
 use crate::raw::entered::Running;
-use crate::raw::stack::Stack;
+use crate::raw::stack::Left;
 use crate::{Co, Outcome, Reason, State, Time};
 
 /// How many turns are taken between two looks at the mail and the clock.
 const TURNS: usize = 64;
+/// Queues longer than this are loaded early.
+const FITS_CACHE: usize = 512;
+/// How many turns before its own a coroutine is loaded; what it knows of it, twice as many.
+const AHEAD: usize = 8;
 
 /// Why the loop has stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +37,7 @@ impl Core {
                 if done(self) {
                     return Stop::Done;
                 }
-                let next = self.queue.borrow_mut().pick();
-                let Some(co) = next else { break };
+                let Some(co) = self.pick() else { break };
                 self.take_turn(co);
             }
             if self.is_busy() {
@@ -53,6 +58,33 @@ impl Core {
             // Idling may have used up the ring that announced them.
             self.read_messages();
         }
+    }
+
+    /// Who runs next. In a long queue those who run soon are in no cache: starts loading them.
+    #[inline(always)]
+    fn pick(&self) -> Option<Co> {
+        let mut queue = self.queue.borrow_mut();
+        let next = queue.pick();
+        if self.ready.get() > FITS_CACHE {
+            if let Some(soon) = queue.peek(2 * AHEAD) {
+                self.tasks.prefetch(soon);
+            }
+            if let Some(task) = queue.peek(AHEAD).and_then(|soon| self.tasks.get(soon)) {
+                task.seat.prefetch();
+            }
+        }
+        next
+    }
+
+    /// What time it is, for whoever does not need to know exactly.
+    pub(crate) fn roughly_now(&self) -> Time {
+        self.now.get()
+    }
+
+    fn look_at_clock(&self) -> Time {
+        let now = self.platform.now();
+        self.now.set(now);
+        now
     }
 
     /// Whether someone is ready, or mail has come.
@@ -91,15 +123,30 @@ impl Core {
 
     fn fire_timers(&self) {
         if self.timers.borrow().is_empty() {
+            self.look_at_clock();
             return;
         }
-        let now: Time = self.platform.now();
+        let now = self.look_at_clock();
         self.timers.borrow_mut().advance(now);
         loop {
-            let due = self.timers.borrow_mut().pop_due();
+            let due = self.take_due();
             let Some((_, co)) = due else { return };
             self.unpark(co, Why::Time);
         }
+    }
+
+    /// The timer that fires next; which of those that are due at the same time, a policy says.
+    fn take_due(&self) -> Option<(Time, Co)> {
+        let mut timers = self.timers.borrow_mut();
+        let mut queue = self.queue.borrow_mut();
+        if let Queue::Fifo(_) = *queue {
+            return timers.pop_due();
+        }
+        let ties: Vec<_> = timers.ties().map(|(_, co)| Candidate::Co(*co)).collect();
+        if ties.len() < 2 {
+            return timers.pop_due();
+        }
+        timers.pop_due_nth(queue.choose(&Choice::new(ChoiceKind::Timer, None, &ties)))
     }
 
     /// Runs a ready coroutine until it parks, yields or ends.
@@ -111,23 +158,29 @@ impl Core {
             return;
         };
         task.become_(State::Running);
-        match task.body.take() {
-            Body::Stack(stack) => self.run_stack(co, task, stack),
-            Body::Closure(closure) => self.start(co, task, closure),
-            Body::Future(future) => self.poll(co, task, future),
-            Body::None => unreachable!("the body of a ready coroutine is in its slot"),
-        }
+        if task.seat.is_free() { self.first_turn(co, task) } else { self.resume(co, task) }
     }
 
     #[inline(always)]
-    fn run_stack(&self, co: Co, task: &Task, stack: Stack) {
-        self.entry.running.set(Running::Stack(stack.control(), co));
-        let left = stack.resume();
+    fn resume(&self, co: Co, task: &Task) {
+        self.entry.running.set(Running::Stack(task.seat.control(), co, NonNull::from_ref(task)));
+        let left = task.seat.resume();
         self.entry.running.set(Running::Nobody);
-        match left {
-            Some(stack) if task.exit.get() != Exit::GivenUp => task.body.set(Body::Stack(stack)),
-            Some(_) => self.given_up(co, task),
-            None => self.ended(co, task),
+        if left == Left::Ended {
+            self.ended(co, task);
+        } else if task.exit.get() == Exit::GivenUp {
+            task.seat.give_up();
+            self.given_up(co, task);
+        }
+    }
+
+    /// A turn of one that has no stack, or not yet.
+    #[inline(never)]
+    fn first_turn(&self, co: Co, task: &Task) {
+        match task.body.take() {
+            Body::Closure(closure) => self.start(co, task, closure),
+            Body::Future(future) => self.poll(co, task, future),
+            Body::None => unreachable!("the body of a ready coroutine is in its slot"),
         }
     }
 
@@ -144,9 +197,9 @@ impl Core {
         if task.exit.get() != Exit::No {
             return self.drop_body(co, task, Body::Closure(closure));
         }
-        let made = Stack::new(&task.about.borrow(), closure);
-        match made {
-            Ok(stack) => self.run_stack(co, task, stack),
+        let taken = task.seat.take(&task.about.borrow(), closure);
+        match taken {
+            Ok(()) => self.resume(co, task),
             Err((error, closure)) => self.no_stack(co, task, &error, closure),
         }
     }
@@ -160,7 +213,7 @@ impl Core {
         error: &leno_context::stack::StackError,
         closure: Box<dyn FnOnce()>,
     ) {
-        let other = self.tasks.iter().any(|(other, task)| other != co && task.has_stack());
+        let other = self.tasks.iter().any(|(_, task)| !task.seat.is_free());
         if other {
             task.body.set(Body::Closure(closure));
             return self.make_ready(co, task, Why::Yielded, Hint::Back);

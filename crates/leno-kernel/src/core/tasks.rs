@@ -14,6 +14,7 @@ use leno_context::Name;
 use super::body::Body;
 use crate::co::{GENERATIONS, SLOTS};
 use crate::join::Abandon;
+use crate::raw::stack::Seat;
 use crate::{Co, Outcome, State, Time};
 
 /// A coroutine, as its core knows it.
@@ -25,6 +26,9 @@ pub(crate) struct Task {
     pub(crate) exit: Cell<Exit>,
     /// How many parts of it wait without being interruptible by an exit.
     pub(crate) masked: Cell<u32>,
+    /// Its stack, once it has started.
+    pub(crate) seat: Seat,
+    /// What it is to run, or to poll.
     pub(crate) body: Cell<Body>,
     /// Wakes it; made when first needed.
     waker: RefCell<Option<(Arc<Alarm>, Waker)>>,
@@ -73,6 +77,7 @@ impl Task {
             permit: Cell::new(false),
             exit: Cell::new(Exit::No),
             masked: Cell::new(0),
+            seat: Seat::new(),
             body: Cell::new(Body::None),
             waker: RefCell::new(None),
             about: RefCell::new(About {
@@ -167,6 +172,14 @@ impl Tasks {
         (task.generation.get() == co.generation() && co.core() == self.core).then_some(task)
     }
 
+    /// Starts loading what is known of a coroutine.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, co: Co) {
+        if let Some(task) = self.slot(co.slot()) {
+            leno_context::switch::prefetch((&raw const *task).cast());
+        }
+    }
+
     /// Makes room for a new coroutine, which is [`State::New`]; `None` if a core holds no more.
     pub(crate) fn add(
         &self,
@@ -259,13 +272,5 @@ impl Task {
     pub(crate) fn is_waker_held(&self) -> bool {
         // The slot itself holds two.
         self.waker.borrow().as_ref().is_some_and(|(alarm, _)| Arc::strong_count(alarm) > 2)
-    }
-
-    /// Whether it has started and has a stack. Not for one that runs.
-    pub(crate) fn has_stack(&self) -> bool {
-        let body = self.body.take();
-        let has = matches!(body, Body::Stack(_));
-        self.body.set(body);
-        has
     }
 }

@@ -3,9 +3,34 @@
 //! A core asks its policy; a policy is user code. The default, [`Fifo`], is known to the core and
 //! costs nothing.
 
+mod deadline;
+mod fifo;
+mod heap;
+mod lifo;
+mod line;
+mod log;
+mod next_slot;
+mod priority;
+mod random;
+mod record;
+mod replay;
+#[cfg(test)]
+pub(crate) mod testing;
+mod tombstones;
+
 use core::fmt;
 
 use crate::{Co, Name, Object, Time};
+
+pub use deadline::EarliestDeadline;
+pub use fifo::Fifo;
+pub use lifo::Lifo;
+pub use log::{ChoiceLog, Decided, Decision, NotALog};
+pub use next_slot::NextSlot;
+pub use priority::Priority;
+pub use random::SeededRandom;
+pub use record::{Recorded, Recording};
+pub use replay::Replay;
 
 /// Decides for one core. It is made on the core's thread and used by it alone.
 ///

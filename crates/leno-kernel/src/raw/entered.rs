@@ -18,7 +18,7 @@ use leno_coroutine::floor;
 
 use super::stack;
 use crate::Co;
-use crate::core::Core;
+use crate::core::{Core, Task};
 
 /// What a core runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub(crate) enum Running {
     /// Its own loop.
     Nobody,
     /// A coroutine with a stack.
-    Stack(NonNull<Control>, Co),
+    Stack(NonNull<Control>, Co, NonNull<Task>),
     /// A future, on the stack of the loop.
     Future(Co),
 }
@@ -121,6 +121,7 @@ pub(crate) enum Here<'a> {
 pub(crate) struct Inside<'a> {
     pub(crate) core: &'a Core,
     pub(crate) co: Co,
+    pub(crate) task: &'a Task,
     control: NonNull<Control>,
 }
 
@@ -152,10 +153,12 @@ pub(crate) fn here<R>(f: impl FnOnce(Here<'_>) -> R) -> R {
     let first = thread::current().slot(Slot::Core).get().cast_const().cast::<Core>();
     // SAFETY: whoever is in the list is alive.
     let Some(core) = (unsafe { first.as_ref() }) else { return f(Here::Thread) };
-    if let Running::Stack(control, co) = core.entry.running.get() {
+    if let Running::Stack(control, co, task) = core.entry.running.get() {
         // SAFETY: what an entered core runs has not ended.
         if unsafe { control.as_ref() }.is_here() {
-            return f(Here::Stack(Inside { core, co, control }));
+            // SAFETY: a core's slots neither move nor go.
+            let task = unsafe { task.as_ref() };
+            return f(Here::Stack(Inside { core, co, task, control }));
         }
     }
     f(find())
@@ -168,8 +171,10 @@ fn find<'a>() -> Here<'a> {
     loop {
         for core in list() {
             match core.entry.running.get() {
-                Running::Stack(control, co) if control.as_ptr() == around => {
-                    return Here::Stack(Inside { core, co, control });
+                Running::Stack(control, co, task) if control.as_ptr() == around => {
+                    // SAFETY: a core's slots neither move nor go.
+                    let task = unsafe { task.as_ref() };
+                    return Here::Stack(Inside { core, co, task, control });
                 }
                 Running::Future(co) if core.entry.host.get() == around => {
                     return Here::Future(core, co);

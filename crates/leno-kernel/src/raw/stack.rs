@@ -1,14 +1,14 @@
 //! Bodies with a stack, run by a core.
 //!
 //! Claims:
-//! - A [`Stack`] stays on the thread that made it, and is resumed only while it is suspended: it
-//!   is neither `Send` nor `Sync`, its core takes it out of its slot to resume it.
+//! - A [`Seat`] stays on the thread that made it: it is neither `Send` nor `Sync`. What sits in it is
+//!   resumed only while its block says new or suspended, and leaves the seat when it has ended.
 //! - [`suspend`] is called by code that runs inside the coroutine, as [`super::entered`] has found
 //!   out, so whoever resumed it waits for it.
-//! - A stack is given back when its body has ended. A suspended one that is dropped is leaked: its
-//!   frames may be borrowed from.
+//! - A stack is given back when its body has ended. A suspended one that leaves its seat is leaked:
+//!   its frames may be borrowed from.
 
-use core::marker::PhantomData;
+use core::cell::Cell;
 use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,21 +17,34 @@ use leno_context::control::{self, Control, Kind, Spec, bits};
 use leno_context::stack::{StackError, StackSize};
 use leno_context::unwind::{self, code};
 use leno_context::word::{EMPTY, Word};
+use leno_context::{State, switch};
 use leno_coroutine::floor;
 
 use crate::core::About;
 
-/// A body that has started, with its stack.
-pub(crate) struct Stack {
-    control: NonNull<Control>,
-    _stays: PhantomData<*mut ()>,
-}
+/// Where a started body with its stack sits, if there is one.
+pub(crate) struct Seat(Cell<*mut Control>);
 
 type Closure = Box<dyn FnOnce()>;
 
-impl Stack {
-    /// Takes a stack for a body, which must not unwind. It runs when it is first resumed.
-    pub(crate) fn new(about: &About, body: Closure) -> Result<Stack, (StackError, Closure)> {
+/// How a turn has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// It has suspended.
+    Suspended,
+    /// Its body has ended; the seat is free.
+    Ended,
+}
+
+impl Seat {
+    pub(crate) const fn new() -> Seat {
+        Seat(Cell::new(core::ptr::null_mut()))
+    }
+
+    /// Takes a stack for a body, which must not unwind. It runs when it is first resumed. The seat
+    /// is free before.
+    pub(crate) fn take(&self, about: &About, body: Closure) -> Result<(), (StackError, Closure)> {
+        debug_assert!(self.is_free());
         let size = match StackSize::holding(about.stack_size) {
             Ok(size) => size,
             Err(error) => return Err((error, body)),
@@ -46,32 +59,60 @@ impl Stack {
         let mut body = ManuallyDrop::new(body);
         // SAFETY: used again only if it was not moved out.
         match unsafe { control::create(spec, &mut body, main) } {
-            Ok(control) => Ok(Stack { control, _stays: PhantomData }),
+            Ok(control) => {
+                self.0.set(control.as_ptr());
+                Ok(())
+            }
             Err((error, _)) => Err((error, ManuallyDrop::into_inner(body))),
         }
     }
 
-    /// Who it is to [`super::entered`] and [`suspend`].
+    /// Whether nobody sits here.
     #[inline(always)]
-    pub(crate) fn control(&self) -> NonNull<Control> {
-        self.control
+    pub(crate) fn is_free(&self) -> bool {
+        self.0.get().is_null()
     }
 
-    /// Runs the body until it suspends, and gives the stack back; or until it ends.
+    /// Who sits here, to [`super::entered`] and [`suspend`].
     #[inline(always)]
-    pub(crate) fn resume(self) -> Option<Stack> {
-        // SAFETY: live: its body has not ended.
-        let block = unsafe { self.control.as_ref() };
+    pub(crate) fn control(&self) -> NonNull<Control> {
+        NonNull::new(self.0.get()).expect("someone sits here")
+    }
+
+    /// Runs the body that sits here until it suspends or ends.
+    #[inline(always)]
+    pub(crate) fn resume(&self) -> Left {
+        let control = self.control();
+        // SAFETY: who sits here has not ended, so its block is live.
+        let block = unsafe { control.as_ref() };
+        assert!(matches!(block.state(), State::New | State::Suspended), "it is running already");
         block.mark(bits::RUNNING);
         // SAFETY: new or suspended, of this thread; it takes no word.
         let (_, code) = unsafe { unwind::resume(block, EMPTY, code::GO) };
         if code == code::SUSPENDED {
             block.mark(bits::SUSPENDED);
-            return Some(self);
+            return Left::Suspended;
         }
+        self.0.set(core::ptr::null_mut());
         // SAFETY: it has ended; its frames are gone.
-        unsafe { control::release(self.control) };
-        None
+        unsafe { control::release(control) };
+        Left::Ended
+    }
+
+    /// Leaves whoever sits here suspended for ever.
+    pub(crate) fn give_up(&self) {
+        self.0.set(core::ptr::null_mut());
+    }
+
+    /// Starts loading what a resume will need.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self) {
+        let block = self.0.get().cast::<u8>().cast_const();
+        if !block.is_null() {
+            for line in [0, 64, 128, 192] {
+                switch::prefetch(block.wrapping_sub(line));
+            }
+        }
     }
 }
 

@@ -252,3 +252,12 @@ fn slots_are_used_again() {
     }
     assert_eq!(indices.len(), 3);
 }
+
+#[test]
+#[cfg_attr(miri, ignore = "stacks are not measured there")]
+fn they_can_be_made_on_a_small_stack() {
+    // A system may be made by a coroutine. An overflow aborts.
+    let small = std::thread::Builder::new().stack_size(32 << 10);
+    let made = small.spawn(|| Timers::<u64>::new(at(0)).len()).expect("a thread");
+    assert_eq!(made.join().expect("no overflow"), 0);
+}

@@ -62,8 +62,11 @@ impl Slot {
 
 impl Wheel {
     pub(super) fn new(base: Time) -> Wheel {
-        let level = || Level { occupied: 0, vague: 0, slots: [Slot::EMPTY; SLOTS] };
-        Wheel { base, occupied: 0, levels: Box::new(core::array::from_fn(|_| level())) }
+        // One level at a time, as all of them are much for the stack of a coroutine.
+        let level = |_| Level { occupied: 0, vague: 0, slots: [Slot::EMPTY; SLOTS] };
+        let levels: Box<[Level]> = (0..LEVELS).map(level).collect();
+        let levels = levels.try_into().ok().expect("as many as were made");
+        Wheel { base, occupied: 0, levels }
     }
 
     /// Not after any deadline here.
