@@ -46,6 +46,10 @@ impl Co {
         self.0.get() as u32 & (GENERATIONS - 1)
     }
 
+    pub(crate) fn from_bits(bits: u64) -> Option<Co> {
+        NonZeroU64::new(bits).map(Co)
+    }
+
     /// As a number, unique in the process.
     pub fn bits(self) -> u64 {
         self.0.get()

@@ -40,6 +40,30 @@ impl fmt::Display for SpawnError {
 
 impl std::error::Error for SpawnError {}
 
+/// A system could not be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// It was to have no cores.
+    NoCores,
+    /// The process has too many cores already.
+    Cores(CoresError),
+    /// The machine gives no thread, for this reason.
+    Thread(String),
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BuildError::NoCores => f.write_str("a system needs at least one core"),
+            BuildError::Cores(error) => error.fmt(f),
+            BuildError::Thread(why) => write!(f, "no thread for a core: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for BuildError {}
+
 /// There are too many cores in the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CoresError {

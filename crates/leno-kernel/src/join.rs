@@ -7,13 +7,18 @@ use core::time::Duration;
 use std::any::Any;
 use std::sync::Arc;
 
-use crate::sync::{Mutex, lock};
+use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering::SeqCst, lock};
 use crate::wait::{self, Waiter};
 use crate::{Co, Name, Outcome, Reason, Wake};
 
 /// What a coroutine leaves behind for whoever waits for it.
 pub(crate) struct Packet<T> {
     inner: Mutex<Inner<T>>,
+    /// Which coroutine it is; 0 until a core has it.
+    co: AtomicU64,
+    /// What was asked for before a core had it.
+    cancelled: AtomicBool,
+    unparked: AtomicBool,
 }
 
 struct Inner<T> {
@@ -31,7 +36,12 @@ pub(crate) enum Ended {
 impl<T> Packet<T> {
     pub(crate) fn new() -> Arc<Packet<T>> {
         let inner = Inner { result: None, is_done: false, waiters: Vec::new() };
-        Arc::new(Packet { inner: Mutex::new(inner) })
+        Arc::new(Packet {
+            inner: Mutex::new(inner),
+            co: AtomicU64::new(0),
+            cancelled: AtomicBool::new(false),
+            unparked: AtomicBool::new(false),
+        })
     }
 
     fn finish(&self, result: Result<T, Ended>) {
@@ -44,13 +54,23 @@ impl<T> Packet<T> {
     }
 }
 
-/// Whoever waits for a coroutine whose body will never end.
-pub(crate) trait Abandon {
-    /// Tells them that it has been given up.
+/// Whoever waits for a coroutine, as its core sees them.
+pub(crate) trait Adoption {
+    /// A core has it now. Returns what was asked for before: to unpark it, to cancel it.
+    fn adopted(&self, co: Co) -> (bool, bool);
+
+    /// Its body will never end.
     fn abandon(&self);
 }
 
-impl<T> Abandon for Packet<T> {
+impl<T> Adoption for Packet<T> {
+    fn adopted(&self, co: Co) -> (bool, bool) {
+        // Whoever asks writes first what it wants and then looks who it is; so one of both sees the
+        // other. If both do, it is done twice, which is harmless.
+        self.co.store(co.bits(), SeqCst);
+        (self.unparked.load(SeqCst), self.cancelled.load(SeqCst))
+    }
+
     fn abandon(&self) {
         self.finish(Err(Ended::Otherwise(Outcome::Exited)));
     }
@@ -93,18 +113,25 @@ impl<T> Drop for Filler<T> {
 #[must_use = "dropping a handle lets the coroutine go on by itself; that is what `drop` says"]
 pub struct JoinHandle<T> {
     packet: Arc<Packet<T>>,
-    co: Co,
     name: Name,
 }
 
 impl<T> JoinHandle<T> {
-    pub(crate) fn new(packet: Arc<Packet<T>>, co: Co, name: Name) -> JoinHandle<T> {
-        JoinHandle { packet, co, name }
+    pub(crate) fn new(packet: Arc<Packet<T>>, name: Name) -> JoinHandle<T> {
+        JoinHandle { packet, name }
     }
 
-    /// Which coroutine.
-    pub fn co(&self) -> Co {
-        self.co
+    /// Which coroutine; `None` while no core of a [`crate::System`] has it yet.
+    pub fn co(&self) -> Option<Co> {
+        Co::from_bits(self.packet.co.load(SeqCst))
+    }
+
+    /// Gives it its permit; see [`wait::unpark`].
+    pub fn unpark(&self) {
+        self.packet.unparked.store(true, SeqCst);
+        if let Some(co) = self.co() {
+            wait::unpark(co);
+        }
     }
 
     /// Whether it has ended.
@@ -114,7 +141,10 @@ impl<T> JoinHandle<T> {
 
     /// Makes it exit; see [`wait::cancel`].
     pub fn cancel(&self) {
-        wait::cancel(self.co);
+        self.packet.cancelled.store(true, SeqCst);
+        if let Some(co) = self.co() {
+            wait::cancel(co);
+        }
     }
 
     /// Waits for the end.
@@ -146,7 +176,7 @@ impl<T> JoinHandle<T> {
 
     #[track_caller]
     fn wait(self, deadline: Option<crate::Time>) -> Result<Result<T, JoinError>, JoinHandle<T>> {
-        if wait::current() == Some(self.co) {
+        if wait::current().is_some_and(|own| self.co() == Some(own)) {
             return Ok(Err(self.error(Why::Itself)));
         }
         let waiter = Waiter::current();
@@ -154,7 +184,7 @@ impl<T> JoinHandle<T> {
             if let Some(result) = self.look(&waiter) {
                 return Ok(result);
             }
-            let reason = Reason::Joining(self.co);
+            let reason = Reason::Joining(self.co());
             let wake = match deadline {
                 None => wait::park(reason),
                 Some(deadline) => wait::park_until(reason, deadline),
@@ -197,8 +227,16 @@ impl<T> JoinHandle<T> {
         lock(&self.packet.inner).waiters.retain(|other| !other.is_same(waiter));
     }
 
+    fn shown(&self) -> String {
+        match (self.name.as_str(), self.co()) {
+            (Some(name), _) => format!("'{name}'"),
+            (None, Some(co)) => co.to_string(),
+            (None, None) => "(not started)".to_owned(),
+        }
+    }
+
     fn error(&self, why: Why) -> JoinError {
-        JoinError { name: self.name.or_id(self.co.bits()).to_string(), why }
+        JoinError { name: self.shown(), why }
     }
 }
 
@@ -215,7 +253,7 @@ impl<T> Future for JoinHandle<T> {
 
 impl<T> fmt::Debug for JoinHandle<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "JoinHandle({})", self.name.or_id(self.co.bits()))
+        write!(f, "JoinHandle({})", self.shown())
     }
 }
 

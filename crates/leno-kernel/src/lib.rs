@@ -1,6 +1,7 @@
 //! Systems of coroutines: who can run, who runs next, who waits for what.
 //!
 //! - [`LocalSystem`]: coroutines of one thread, one at a time.
+//! - [`System`]: several cores in parallel; bodies are `Send`.
 //! - Bodies are closures with a stack, or futures; both behave alike.
 //! - [`Waiter`], [`park`] and [`unpark`]: everything that can be waited on is made of these.
 //! - [`policy`]: who runs next, and every other choice, is user code.
@@ -23,18 +24,22 @@ pub mod report;
 mod spawn;
 mod state;
 mod sync;
+mod system;
 mod timers;
 mod wait;
 
 pub use block_on::{block_on, try_block_on};
 pub use clock::{Platform, RealTime, Time, VirtualTime};
 pub use co::{Co, Object};
-pub use error::{CoresError, Exiting, SpawnError};
+pub use error::{BuildError, CoresError, Exiting, SpawnError};
 pub use join::{JoinError, JoinHandle};
 pub use leno_context::Name;
 pub use local::{LocalBuilder, LocalSystem};
-pub use spawn::{Options, spawn_local, spawn_local_future, try_spawn_local};
+pub use spawn::{
+    Options, spawn, spawn_future, spawn_local, spawn_local_future, try_spawn, try_spawn_local,
+};
 pub use state::{Outcome, Reason, State};
+pub use system::{System, SystemBuilder};
 pub use wait::{
     Waiter, Wake, cancel, choose, current, deadline_in, exit, now, park, park_until, sleep, unpark,
     yield_now,

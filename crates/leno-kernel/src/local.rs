@@ -3,11 +3,12 @@
 use core::panic::Location;
 
 use crate::core::{Core, Stop};
+use crate::mailbox;
 use crate::policy::Policy;
 use crate::raw::entered;
-use crate::report::{Alive, Deadlock, Report};
+use crate::report::{Deadlock, Report};
 use crate::spawn::Options;
-use crate::{JoinHandle, Outcome, Platform, RealTime, SpawnError, Time, VirtualTime};
+use crate::{JoinHandle, Platform, RealTime, SpawnError, Time, VirtualTime};
 
 /// A system of one core: its coroutines run one at a time, on the thread that calls
 /// [`run`](LocalSystem::run). Bodies need not be `Send`.
@@ -57,8 +58,8 @@ impl LocalBuilder {
     /// When the process has 65,536 cores already.
     pub fn build(self) -> LocalSystem {
         let platform = self.platform.unwrap_or_else(|| Box::new(RealTime::new()));
-        match Core::new(platform, self.policy) {
-            Ok(core) => LocalSystem { core },
+        match mailbox::open() {
+            Ok(address) => LocalSystem { core: Core::new(address, platform, self.policy, None) },
             Err(error) => panic!("{error}"),
         }
     }
@@ -164,32 +165,14 @@ impl LocalSystem {
 
     fn exit_all(&self) {
         while self.core.tasks.live() > 0 {
-            let all: Vec<_> = self.core.tasks.iter().map(|(co, _)| co).collect();
-            for co in all {
-                self.core.cancel(co, Outcome::Exited);
-            }
+            self.core.cancel_all();
             self.run_core(|core| core.tasks.live() == 0);
         }
     }
 
     /// What has become of its coroutines so far. Takes the failures.
     pub fn report(&self) -> Report {
-        let counts = self.core.counts.get();
-        let alive = self.core.tasks.iter().map(|(co, task)| {
-            let about = task.about.borrow();
-            let (name, site, born) = (about.name.clone(), about.site, about.born);
-            Alive { co, name, state: task.state(), site, born }
-        });
-        Report {
-            spawned: counts.spawned,
-            returned: counts.returned,
-            panicked: counts.panicked,
-            exited: counts.exited,
-            removed: counts.removed,
-            given_up: counts.given_up,
-            alive: alive.collect(),
-            failures: self.core.failures.take(),
-        }
+        self.core.report()
     }
 
     /// What time it is in this system.

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use crate::bell::Bell;
 use crate::co::{CORES, GENERATIONS};
 use crate::core::Core;
-use crate::sync::{Mutex, lock};
+use crate::sync::{AtomicUsize, Mutex, Ordering::SeqCst, lock};
 use crate::{Co, CoresError};
 
 /// What is sent to a core.
@@ -28,6 +28,7 @@ pub(crate) struct Mailbox {
     pub(crate) number: u32,
     pub(crate) bell: Bell,
     inner: Mutex<Inner>,
+    sent: AtomicUsize,
 }
 
 struct Inner {
@@ -45,9 +46,15 @@ impl Mailbox {
             drop(inner);
             return drop(message);
         }
+        self.sent.fetch_add(1, SeqCst);
         inner.messages.push(message);
         drop(inner);
         self.bell.ring();
+    }
+
+    /// How many messages have been sent, since the process began.
+    pub(crate) fn sent(&self) -> usize {
+        self.sent.load(SeqCst)
     }
 
     /// Swaps all messages that have arrived into `empty`.
@@ -78,11 +85,27 @@ pub(crate) fn of(core: u32) -> &'static Mailbox {
         number: core,
         bell: Bell::new(),
         inner: Mutex::new(Inner { messages: Vec::new(), open: false, generation: 1 }),
+        sent: AtomicUsize::new(0),
     })
 }
 
-/// Takes a mailbox for a new core, and the generation its ids begin with.
-pub(crate) fn open() -> Result<(&'static Mailbox, u32), CoresError> {
+/// A mailbox for a new core.
+#[derive(Clone, Copy)]
+pub(crate) struct Address {
+    pub(crate) mailbox: &'static Mailbox,
+    /// What the core's ids begin with.
+    pub(crate) generation: u32,
+}
+
+impl Address {
+    /// Gives it back unused.
+    pub(crate) fn give_back(self) {
+        close(self.mailbox, self.generation);
+    }
+}
+
+/// Takes a mailbox for a new core.
+pub(crate) fn open() -> Result<Address, CoresError> {
     loop {
         let mut numbers = lock(&NUMBERS);
         let number = match numbers.free.pop() {
@@ -99,7 +122,7 @@ pub(crate) fn open() -> Result<(&'static Mailbox, u32), CoresError> {
         // A number whose generations are used up is not used again.
         if inner.generation < GENERATIONS / 2 {
             inner.open = true;
-            return Ok((mailbox, inner.generation));
+            return Ok(Address { mailbox, generation: inner.generation });
         }
     }
 }

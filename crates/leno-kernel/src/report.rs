@@ -4,6 +4,7 @@ use core::fmt;
 use core::panic::Location;
 use std::any::Any;
 
+use crate::core::Core;
 use crate::{Co, Name, State, Time};
 
 /// A panic that nobody waits for.
@@ -69,6 +70,43 @@ pub struct Report {
     pub failures: Vec<Failure>,
 }
 
+impl Core {
+    /// What has become of its coroutines so far. Takes the failures.
+    pub(crate) fn report(&self) -> Report {
+        let counts = self.counts.get();
+        let alive = self.tasks.iter().map(|(co, task)| {
+            let about = task.about.borrow();
+            let (name, site, born) = (about.name.clone(), about.site, about.born);
+            Alive { co, name, state: task.state(), site, born }
+        });
+        Report {
+            spawned: counts.spawned,
+            returned: counts.returned,
+            panicked: counts.panicked,
+            exited: counts.exited,
+            removed: counts.removed,
+            given_up: counts.given_up,
+            alive: alive.collect(),
+            failures: self.failures.take(),
+        }
+    }
+}
+
+impl Report {
+    /// Both together.
+    pub(crate) fn and(mut self, other: Report) -> Report {
+        self.spawned += other.spawned;
+        self.returned += other.returned;
+        self.panicked += other.panicked;
+        self.exited += other.exited;
+        self.removed += other.removed;
+        self.given_up += other.given_up;
+        self.alive.extend(other.alive);
+        self.failures.extend(other.failures);
+        self
+    }
+}
+
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} spawned, {} returned", self.spawned, self.returned)?;
@@ -104,3 +142,22 @@ impl fmt::Display for Deadlock {
 }
 
 impl std::error::Error for Deadlock {}
+
+/// A system was shut down, but some of its cores have not stopped in time.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Stopped {
+    /// What became of the coroutines of those that have.
+    pub report: Report,
+    /// How many have not: each runs a coroutine that neither ends nor waits.
+    pub busy: usize,
+}
+
+impl fmt::Display for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (busy, report) = (self.busy, &self.report);
+        write!(f, "{busy} core(s) run a coroutine that neither ends nor waits; {report}")
+    }
+}
+
+impl std::error::Error for Stopped {}

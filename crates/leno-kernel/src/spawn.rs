@@ -5,15 +5,17 @@ use core::panic::Location;
 use core::pin::pin;
 use core::task::Poll;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use leno_context::{stack, unwind};
 
-use crate::core::{About, Body, Core};
-use crate::join::{Ended, Filler, Packet};
+use crate::core::{About, Body, Core, Membership};
+use crate::join::{Adoption, Ended, Filler, Packet};
 use crate::policy::Hint;
 use crate::raw::entered::{self, Here};
 use crate::raw::stack::with_locals;
 use crate::report::Failure;
+use crate::system::{SendBody, Team, Work};
 use crate::{JoinHandle, Name, Outcome, SpawnError, Time};
 
 /// What a coroutine to be spawned is like.
@@ -74,14 +76,14 @@ impl Options {
         self
     }
 
-    fn about(&self, core: &Core, site: &'static Location<'static>) -> About {
+    fn about(&self, born: Time, site: &'static Location<'static>) -> About {
         About {
             name: self.name.clone(),
             site,
             stack_size: self.stack_size,
             priority: self.priority,
             deadline: self.deadline,
-            born: core.roughly_now(),
+            born,
         }
     }
 }
@@ -95,14 +97,10 @@ impl Core {
         f: impl FnOnce() -> T + 'static,
     ) -> Result<JoinHandle<T>, SpawnError> {
         let packet = Packet::new();
-        let filler = Filler::new(packet.clone());
-        let body = move || {
-            let result = catch_unwind(AssertUnwindSafe(|| with_locals(f)));
-            finish(filler, result);
-        };
-        let body = Body::Closure(Box::new(body));
-        let co = self.spawn(options.about(self, site), body, options.hint, packet.clone())?;
-        Ok(JoinHandle::new(packet, co, options.name.clone()))
+        let body = Body::Closure(Box::new(closure_body(Filler::new(packet.clone()), f)));
+        let about = options.about(self.roughly_now(), site);
+        self.spawn(about, body, options.hint, packet.clone())?;
+        Ok(JoinHandle::new(packet, options.name.clone()))
     }
 
     /// Spawns a future.
@@ -113,21 +111,72 @@ impl Core {
         future: impl Future<Output = T> + 'static,
     ) -> Result<JoinHandle<T>, SpawnError> {
         let packet = Packet::new();
-        let filler = Filler::new(packet.clone());
-        let body = async move {
-            let mut future = pin!(future);
-            let result = poll_fn(|context| {
-                match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
-                    Ok(Poll::Pending) => Poll::Pending,
-                    Ok(Poll::Ready(value)) => Poll::Ready(Ok(value)),
-                    Err(payload) => Poll::Ready(Err(payload)),
-                }
-            });
-            finish(filler, result.await);
-        };
-        let body = Body::Future(Box::pin(body));
-        let co = self.spawn(options.about(self, site), body, options.hint, packet.clone())?;
-        Ok(JoinHandle::new(packet, co, options.name.clone()))
+        let body = Body::Future(Box::pin(future_body(Filler::new(packet.clone()), future)));
+        let about = options.about(self.roughly_now(), site);
+        self.spawn(about, body, options.hint, packet.clone())?;
+        Ok(JoinHandle::new(packet, options.name.clone()))
+    }
+}
+
+/// What a core runs for a closure.
+fn closure_body<T>(filler: Filler<T>, f: impl FnOnce() -> T) -> impl FnOnce() {
+    move || {
+        let result = catch_unwind(AssertUnwindSafe(|| with_locals(f)));
+        finish(filler, result);
+    }
+}
+
+/// What a core polls for a future.
+async fn future_body<T>(filler: Filler<T>, future: impl Future<Output = T>) {
+    let mut future = pin!(future);
+    let result =
+        poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
+            Ok(Poll::Pending) => Poll::Pending,
+            Ok(Poll::Ready(value)) => Poll::Ready(Ok(value)),
+            Err(payload) => Poll::Ready(Err(payload)),
+        });
+    finish(filler, result.await);
+}
+
+impl Team {
+    /// Spawns a closure, from the core at `place` or from outside.
+    pub(crate) fn spawn_closure<T: Send + 'static>(
+        &self,
+        place: Option<usize>,
+        options: &Options,
+        site: &'static Location<'static>,
+        f: impl FnOnce() -> T + Send + 'static,
+    ) -> JoinHandle<T> {
+        let packet = Packet::new();
+        let body = SendBody::Closure(Box::new(closure_body(Filler::new(packet.clone()), f)));
+        self.add_work(place, options, site, body, packet.clone());
+        JoinHandle::new(packet, options.name.clone())
+    }
+
+    /// Spawns a future, from the core at `place` or from outside.
+    pub(crate) fn spawn_future<T: Send + 'static>(
+        &self,
+        place: Option<usize>,
+        options: &Options,
+        site: &'static Location<'static>,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> JoinHandle<T> {
+        let packet = Packet::new();
+        let body = SendBody::Future(Box::pin(future_body(Filler::new(packet.clone()), future)));
+        self.add_work(place, options, site, body, packet.clone());
+        JoinHandle::new(packet, options.name.clone())
+    }
+
+    fn add_work(
+        &self,
+        place: Option<usize>,
+        options: &Options,
+        site: &'static Location<'static>,
+        body: SendBody,
+        adoption: Arc<dyn Adoption + Send + Sync>,
+    ) {
+        let about = options.about(Time::START, site);
+        self.add(place, Work { about, hint: options.hint, body, adoption });
     }
 }
 
@@ -189,6 +238,57 @@ pub fn try_spawn_local<T: 'static>(
 pub fn spawn_local_future<T: 'static>(future: impl Future<Output = T> + 'static) -> JoinHandle<T> {
     let site = Location::caller();
     match with_core_here(|core| core.spawn_future(&Options::new(), site, future)) {
+        Ok(handle) => handle,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Spawns a closure into the system that runs the calling code. Any core of it may start it; once
+/// started it stays there.
+///
+/// # Panics
+/// When no system runs the calling code; see [`try_spawn`].
+#[track_caller]
+pub fn spawn<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+    match try_spawn(&Options::new(), f) {
+        Ok(handle) => handle,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// The same, with options.
+///
+/// # Errors
+/// When no system runs the calling code, or a core holds no more coroutines.
+#[track_caller]
+pub fn try_spawn<T: Send + 'static>(
+    options: &Options,
+    f: impl FnOnce() -> T + Send + 'static,
+) -> Result<JoinHandle<T>, SpawnError> {
+    let site = Location::caller();
+    with_core_here(|core| match &core.team {
+        Some(Membership { team, place }) => Ok(team.spawn_closure(Some(*place), options, site, f)),
+        None => core.spawn_closure(options, site, f),
+    })
+}
+
+/// Spawns a future into the system that runs the calling code. Any core of it may poll it first;
+/// then it stays there.
+///
+/// # Panics
+/// When no system runs the calling code.
+#[track_caller]
+pub fn spawn_future<T: Send + 'static>(
+    future: impl Future<Output = T> + Send + 'static,
+) -> JoinHandle<T> {
+    let (site, options) = (Location::caller(), Options::new());
+    let spawned = with_core_here(|core| match &core.team {
+        Some(Membership { team, place }) => {
+            Ok(team.spawn_future(Some(*place), &options, site, future))
+        }
+        None => core.spawn_future(&options, site, future),
+    });
+    match spawned {
         Ok(handle) => handle,
         Err(error) => panic!("{error}"),
     }

@@ -44,8 +44,8 @@ pub enum Reason {
     Blocked(Object),
     /// One of several things.
     Choosing(Object),
-    /// The end of another coroutine.
-    Joining(Co),
+    /// The end of another coroutine; `None` if no core has that one yet.
+    Joining(Option<Co>),
     /// A time.
     Sleeping,
     /// A file descriptor.
@@ -125,7 +125,8 @@ impl fmt::Display for Reason {
             Reason::Hungry(channel) => write!(f, "waiting to receive from channel {channel}"),
             Reason::Blocked(channel) => write!(f, "waiting to send to channel {channel}"),
             Reason::Choosing(choice) => write!(f, "waiting in select {choice}"),
-            Reason::Joining(other) => write!(f, "waiting for the end of {other}"),
+            Reason::Joining(Some(other)) => write!(f, "waiting for the end of {other}"),
+            Reason::Joining(None) => f.write_str("waiting for the end of one not started"),
             Reason::Sleeping => f.write_str("sleeping"),
             Reason::Io => f.write_str("waiting for I/O"),
             Reason::Entry(object) => write!(f, "waiting for a call of {object}"),

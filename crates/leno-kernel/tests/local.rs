@@ -53,7 +53,7 @@ fn a_parked_one_goes_on_when_unparked() {
         park(Reason::Passive);
         note(&own, "goes on");
     });
-    let (own, sleeper) = (log.clone(), sleeper.co());
+    let (own, sleeper) = (log.clone(), sleeper.co().unwrap());
     drop(system.spawn(move || {
         note(&own, "unparks");
         unpark(sleeper);
@@ -131,7 +131,7 @@ fn cancelled_ones_unwind_and_unstarted_ones_are_dropped() {
         let _noted = noted;
         std::future::pending::<()>().await;
     });
-    let (first, second) = (started.co(), future.co());
+    let (first, second) = (started.co().unwrap(), future.co().unwrap());
     let noted = Noted(log.clone(), "unstarted");
     let unstarted = system.spawn(move || {
         let _noted = noted;
@@ -162,7 +162,7 @@ fn exit_reaches_an_operation_as_a_value_before_the_stack_unwinds() {
         note(&own, "withdrawn");
         exit();
     });
-    let co = waits.co();
+    let co = waits.co().unwrap();
     drop(system.spawn(move || cancel(co)));
     system.run().unwrap();
     assert_eq!(log.take().join(", "), "withdrawn, unwound");
@@ -204,7 +204,7 @@ fn a_body_that_catches_its_exit_for_ever_is_given_up() {
             let _ = std::panic::catch_unwind(yield_now);
         }
     });
-    let co = never.co();
+    let co = never.co().unwrap();
     drop(system.spawn(move || cancel(co)));
     let report = system.run().unwrap();
     assert_eq!((report.given_up, report.alive.len()), (1, 0), "{report}");

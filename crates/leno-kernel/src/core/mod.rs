@@ -24,13 +24,14 @@ use std::sync::Arc;
 
 use self::queue::Queue;
 use self::tasks::Tasks;
-use crate::join::Abandon;
+use crate::join::Adoption;
 use crate::mailbox::{self, Mailbox, Message};
 use crate::policy::{Choice, Hint, Policy, Ready, Why};
 use crate::raw::entered::{Entry, Inside};
 use crate::report::Failure;
+use crate::system::{Team, Work};
 use crate::timers::{TimerKey, Timers};
-use crate::{Co, CoresError, Outcome, Platform, Reason, SpawnError, State, Time, Wake};
+use crate::{Co, Outcome, Platform, Reason, SpawnError, State, Time, Wake};
 
 /// See the module.
 pub(crate) struct Core {
@@ -51,6 +52,16 @@ pub(crate) struct Core {
     pub(crate) outcome: Cell<Option<Outcome>>,
     /// Panics that nobody waits for.
     pub(crate) failures: RefCell<Vec<Failure>>,
+    /// The other cores of its system.
+    pub(crate) team: Option<Membership>,
+    /// How many messages it has read.
+    read: Cell<usize>,
+}
+
+/// A core's place in a team.
+pub(crate) struct Membership {
+    pub(crate) team: Arc<Team>,
+    pub(crate) place: usize,
 }
 
 /// What has happened on a core so far.
@@ -66,15 +77,17 @@ pub(crate) struct Counts {
 
 impl Core {
     pub(crate) fn new(
+        address: mailbox::Address,
         platform: Box<dyn Platform>,
         policy: Option<Box<dyn Policy>>,
-    ) -> Result<Core, CoresError> {
-        let (mailbox, generation) = mailbox::open()?;
+        team: Option<Membership>,
+    ) -> Core {
+        let mailbox = address.mailbox;
         let now = platform.now();
-        Ok(Core {
+        Core {
             entry: Entry::new(),
             mailbox,
-            tasks: Tasks::new(mailbox.number, generation),
+            tasks: Tasks::new(mailbox.number, address.generation),
             queue: RefCell::new(
                 policy.map_or_else(|| Queue::Fifo(Default::default()), Queue::Policy),
             ),
@@ -86,7 +99,9 @@ impl Core {
             counts: Cell::default(),
             outcome: Cell::new(None),
             failures: RefCell::default(),
-        })
+            team,
+            read: Cell::new(mailbox.sent()),
+        }
     }
 
     #[inline(always)]
@@ -102,14 +117,28 @@ impl Core {
         about: About,
         body: Body,
         hint: Hint,
-        waited_for_by: Arc<dyn Abandon>,
+        waited_for_by: Arc<dyn Adoption>,
     ) -> Result<Co, SpawnError> {
-        let Some((co, task)) = self.tasks.add(about, body, waited_for_by) else {
+        let Some((co, task)) = self.tasks.add(about, body, waited_for_by.clone()) else {
             return Err(SpawnError::Full { limit: crate::co::SLOTS });
         };
         self.count(|n| n.spawned += 1);
+        let (unparked, cancelled) = waited_for_by.adopted(co);
+        task.permit.set(unparked);
+        if cancelled {
+            task.exit.set(Exit::Asked { as_: Outcome::Exited, raised: 0 });
+        }
         self.make_ready(co, task, Why::Spawned, hint);
         Ok(co)
+    }
+
+    /// Takes work that was spawned elsewhere.
+    pub(crate) fn adopt_work(&self, work: Work) {
+        let Work { about, hint, body, adoption } = work;
+        // If the core is full, the body is dropped, by which whoever waits for it learns.
+        if let Err(error) = self.spawn(about, body.into(), hint, adoption) {
+            eprintln!("leno: a coroutine was dropped: {error}");
+        }
     }
 
     #[inline(always)]

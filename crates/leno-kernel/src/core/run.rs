@@ -4,7 +4,7 @@ use core::ptr::NonNull;
 use core::task::{Context, Poll};
 
 use super::queue::Queue;
-use super::{Body, Core, Exit, Task};
+use super::{Body, Core, Exit, Membership, Task};
 use crate::mailbox::Message;
 use crate::policy::{Candidate, Choice, ChoiceKind, Hint, Why};
 use crate::raw::entered::Running;
@@ -33,11 +33,12 @@ impl Core {
         loop {
             self.read_mail();
             self.fire_timers();
+            self.adopt();
             for _ in 0..TURNS {
                 if done(self) {
                     return Stop::Done;
                 }
-                let Some(co) = self.pick() else { break };
+                let Some(co) = self.pick_or_adopt() else { break };
                 self.take_turn(co);
             }
             if self.is_busy() {
@@ -47,6 +48,12 @@ impl Core {
                 return Stop::Done;
             }
             let deadline = self.timers.borrow().next();
+            if let Some(Membership { team, place }) = &self.team {
+                if !team.rob(*place, self) {
+                    team.rest(*place, self, || self.idle(deadline));
+                }
+                continue;
+            }
             if deadline.is_none() && !self.is_open() {
                 // A message may have been on its way; whoever sends one later is not waited for.
                 if !self.mailbox.bell.is_rung() {
@@ -54,10 +61,38 @@ impl Core {
                 }
                 continue;
             }
-            self.platform.idle(&self.mailbox.bell, deadline);
-            // Idling may have used up the ring that announced them.
-            self.read_messages();
+            self.idle(deadline);
         }
+    }
+
+    /// Does nothing, until the bell or the deadline.
+    fn idle(&self, deadline: Option<Time>) {
+        self.platform.idle(&self.mailbox.bell, deadline);
+        // Idling may have used up the ring that announced them.
+        self.read_messages();
+    }
+
+    /// Takes one of those that were spawned and have not started: what it does not take, others can.
+    /// With a policy all, so that it can decide.
+    fn adopt(&self) {
+        let Some(Membership { team, place }) = &self.team else { return };
+        let limit = match *self.queue.borrow() {
+            Queue::Fifo(_) => 1,
+            Queue::Policy(_) => usize::MAX,
+        };
+        team.take(*place, limit, |work| self.adopt_work(work));
+        // Also those that were spawned since the system began to stop.
+        if team.is_stopping() {
+            self.cancel_all();
+        }
+    }
+
+    #[inline(always)]
+    fn pick_or_adopt(&self) -> Option<Co> {
+        if self.ready.get() == 0 && self.team.is_some() {
+            self.adopt();
+        }
+        self.pick()
     }
 
     /// Who runs next. In a long queue those who run soon are in no cache: starts loading them.
@@ -92,6 +127,24 @@ impl Core {
         self.mailbox.bell.is_rung() || self.ready.get() > 0
     }
 
+    /// How many messages it has read.
+    pub(crate) fn messages_read(&self) -> usize {
+        self.read.get()
+    }
+
+    /// Whether someone waits for a time, or for what the outside may still do.
+    pub(crate) fn is_open_or_timed(&self) -> bool {
+        self.timers.borrow().next().is_some() || self.is_open()
+    }
+
+    /// Makes all coroutines exit.
+    pub(crate) fn cancel_all(&self) {
+        let all: Vec<_> = self.tasks.iter().map(|(co, _)| co).collect();
+        for co in all {
+            self.cancel(co, Outcome::Exited);
+        }
+    }
+
     /// Whether someone waits for what the outside may still do.
     fn is_open(&self) -> bool {
         self.tasks.iter().any(|(_, task)| match task.state() {
@@ -111,6 +164,7 @@ impl Core {
     fn read_messages(&self) {
         let mut messages = self.reading.take();
         self.mailbox.receive(&mut messages);
+        self.read.set(self.read.get() + messages.len());
         for message in messages.drain(..) {
             match message {
                 Message::Unpark(co) => self.unpark(co, Why::Unparked),

@@ -13,7 +13,7 @@ use leno_context::Name;
 
 use super::body::Body;
 use crate::co::{GENERATIONS, SLOTS};
-use crate::join::Abandon;
+use crate::join::Adoption;
 use crate::raw::stack::Seat;
 use crate::{Co, Outcome, State, Time};
 
@@ -34,7 +34,7 @@ pub(crate) struct Task {
     waker: RefCell<Option<(Arc<Alarm>, Waker)>>,
     pub(crate) about: RefCell<About>,
     /// Who waits for its end, should that never come.
-    waited_for_by: Cell<Option<Arc<dyn Abandon>>>,
+    waited_for_by: Cell<Option<Arc<dyn Adoption>>>,
 }
 
 /// Whether a coroutine is to exit.
@@ -185,7 +185,7 @@ impl Tasks {
         &self,
         about: About,
         body: Body,
-        waited_for_by: Arc<dyn Abandon>,
+        waited_for_by: Arc<dyn Adoption>,
     ) -> Option<(Co, &Task)> {
         let slot = match self.free.borrow_mut().pop() {
             Some(slot) => slot,
