@@ -142,6 +142,15 @@ impl<T> Timers<T> {
         Some(self.slab.take(index))
     }
 
+    /// The first deadline that is due.
+    #[cfg(test)]
+    pub(crate) fn due(&mut self) -> Option<Time> {
+        match self.past.first_key_value() {
+            Some((&(when, _), _)) => Some(when),
+            None => self.wheel.due(&mut self.slab, self.now).map(|index| self.slab[index].when),
+        }
+    }
+
     /// All timers with the first deadline that is due, in order of insertion. Any of them may be
     /// taken next, by [`pop_due_nth`](Self::pop_due_nth) or by [`remove`](Self::remove).
     pub(crate) fn ties(&mut self) -> impl Iterator<Item = (TimerKey, &T)> {
