@@ -267,6 +267,7 @@ fn systems_nest() {
 }
 
 #[test]
+#[cfg_attr(leno_baton, ignore = "native: finds coroutines by their stacks")]
 fn c9_parking_inside_generators_and_rings_parks_the_whole_chain() {
     use leno_coroutine::{Coroutine, ring};
     let (system, log) = (LocalSystem::new(), Log::default());

@@ -46,6 +46,7 @@ fn unstarted_work_is_shared_out() {
 }
 
 #[test]
+#[cfg_attr(leno_baton, ignore = "native: every coroutine is a thread there")]
 fn what_has_started_stays_on_its_core() {
     let system = two();
     let bodies: Vec<_> = (0..50)
@@ -65,6 +66,7 @@ fn what_has_started_stays_on_its_core() {
 }
 
 #[test]
+#[cfg_attr(leno_baton, ignore = "native: every coroutine is a thread there")]
 fn local_ones_stay_on_the_core_of_their_spawner() {
     let system = two();
     let same = system.spawn(|| {
@@ -181,15 +183,16 @@ fn dropping_a_system_ends_everyone_and_runs_destructors() {
 
 #[test]
 fn shutting_down_tells_who_did_not_stop() {
-    let release = Arc::new(AtomicBool::new(false));
-    let seen = release.clone();
+    let (release, started) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let (seen, begun) = (release.clone(), started.clone());
     let system = two();
     let busy = system.spawn(move || {
+        begun.store(true, SeqCst);
         while !seen.load(SeqCst) {
             std::thread::yield_now();
         }
     });
-    while busy.co().is_none() {
+    while !started.load(SeqCst) {
         std::thread::yield_now();
     }
     let stopped = system.shutdown(Duration::from_millis(50)).unwrap_err();
