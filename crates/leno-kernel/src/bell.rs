@@ -56,7 +56,7 @@ impl Bell {
     /// Lets whoever waits, or waits next, go on.
     pub fn ring(&self) {
         self.rung.store(true, Release);
-        if !cfg!(leno_planted) {
+        if !cfg!(leno_planted = "bell") {
             fence(SeqCst);
         }
         if self.asleep.load(Relaxed)

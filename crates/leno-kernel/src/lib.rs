@@ -16,6 +16,8 @@ mod core;
 mod error;
 mod join;
 mod local;
+#[cfg(all(test, loom))]
+mod loom_tests;
 mod mailbox;
 pub mod policy;
 #[allow(unsafe_code, reason = "the one place for it; see SAFETY.md")]

@@ -39,6 +39,20 @@ struct Inner {
 }
 
 impl Mailbox {
+    pub(crate) fn new(number: u32) -> Mailbox {
+        Mailbox {
+            number,
+            bell: Bell::new(),
+            inner: Mutex::new(Inner { messages: Vec::new(), open: false, generation: 1 }),
+            sent: AtomicUsize::new(0),
+        }
+    }
+
+    #[cfg(all(test, loom))]
+    pub(crate) fn set_open(&self) {
+        lock(&self.inner).open = true;
+    }
+
     /// Sends a message. If the core has ended, it is dropped.
     pub(crate) fn send(&self, message: Message) {
         let mut inner = lock(&self.inner);
@@ -69,7 +83,12 @@ static MAILBOXES: [OnceLock<Box<[OnceLock<Mailbox>]>>; CHUNKS] =
 const CHUNK: usize = 256;
 const CHUNKS: usize = CORES as usize / CHUNK;
 
-static NUMBERS: Mutex<Numbers> = Mutex::new(Numbers { free: Vec::new(), next: 0 });
+static NUMBERS: std::sync::Mutex<Numbers> =
+    std::sync::Mutex::new(Numbers { free: Vec::new(), next: 0 });
+
+fn numbers() -> std::sync::MutexGuard<'static, Numbers> {
+    NUMBERS.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
 
 struct Numbers {
     free: Vec<u32>,
@@ -81,12 +100,7 @@ struct Numbers {
 pub(crate) fn of(core: u32) -> &'static Mailbox {
     let chunk = MAILBOXES[core as usize / CHUNK]
         .get_or_init(|| (0..CHUNK).map(|_| OnceLock::new()).collect());
-    chunk[core as usize % CHUNK].get_or_init(|| Mailbox {
-        number: core,
-        bell: Bell::new(),
-        inner: Mutex::new(Inner { messages: Vec::new(), open: false, generation: 1 }),
-        sent: AtomicUsize::new(0),
-    })
+    chunk[core as usize % CHUNK].get_or_init(|| Mailbox::new(core))
 }
 
 /// A mailbox for a new core.
@@ -107,7 +121,7 @@ impl Address {
 /// Takes a mailbox for a new core.
 pub(crate) fn open() -> Result<Address, CoresError> {
     loop {
-        let mut numbers = lock(&NUMBERS);
+        let mut numbers = numbers();
         let number = match numbers.free.pop() {
             Some(number) => number,
             None if numbers.next == CORES => return Err(CoresError { limit: CORES }),
@@ -135,5 +149,5 @@ pub(crate) fn close(mailbox: &'static Mailbox, generation: u32) {
     let left = core::mem::take(&mut inner.messages);
     drop(inner);
     drop(left);
-    lock(&NUMBERS).free.push(mailbox.number);
+    numbers().free.push(mailbox.number);
 }

@@ -9,7 +9,7 @@ use crate::mailbox::Message;
 use crate::policy::{Candidate, Choice, ChoiceKind, Hint, Why};
 use crate::raw::entered::Running;
 use crate::raw::stack::Left;
-use crate::{Co, Outcome, Reason, State, Time};
+use crate::{Co, Outcome, Reason, State, Time, system};
 
 /// How many turns are taken between two looks at the mail and the clock.
 const TURNS: usize = 64;
@@ -50,7 +50,7 @@ impl Core {
             let deadline = self.timers.borrow().next();
             if let Some(Membership { team, place }) = &self.team {
                 if !team.rob(*place, self) {
-                    team.rest(*place, self, || self.idle(deadline));
+                    team.rest(*place, self.left(), || self.idle(deadline));
                 }
                 continue;
             }
@@ -127,14 +127,13 @@ impl Core {
         self.mailbox.bell.is_rung() || self.ready.get() > 0
     }
 
-    /// How many messages it has read.
-    pub(crate) fn messages_read(&self) -> usize {
-        self.read.get()
-    }
-
-    /// Whether someone waits for a time, or for what the outside may still do.
-    pub(crate) fn is_open_or_timed(&self) -> bool {
-        self.timers.borrow().next().is_some() || self.is_open()
+    /// What others may know of it while it rests.
+    fn left(&self) -> system::Left {
+        system::Left {
+            live: self.tasks.live(),
+            open: self.timers.borrow().next().is_some() || self.is_open(),
+            read: self.read.get(),
+        }
     }
 
     /// Makes all coroutines exit.

@@ -2,7 +2,7 @@
 
 mod team;
 
-pub(crate) use team::{SendBody, Team, Work};
+pub(crate) use team::{Left, SendBody, Team, Work};
 
 use core::panic::Location;
 use core::time::Duration;

@@ -85,6 +85,17 @@ pub(crate) struct Place {
     read: AtomicUsize,
 }
 
+/// What a core leaves behind when it rests.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Left {
+    /// How many coroutines it has.
+    pub(crate) live: usize,
+    /// Whether one of them may be woken from outside or by time.
+    pub(crate) open: bool,
+    /// How many messages it has read.
+    pub(crate) read: usize,
+}
+
 /// What an idle team is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rest {
@@ -130,7 +141,7 @@ impl Team {
             pile.push_back(work);
             place.length.store(pile.len(), Relaxed);
         }
-        if !cfg!(leno_planted) {
+        if !cfg!(leno_planted = "pile") {
             fence(SeqCst);
         }
         if self.idle.load(Relaxed) > 0 {
@@ -211,11 +222,11 @@ impl Team {
     }
 
     /// A core has found nothing to do: `sleep` is called, unless something has come meanwhile.
-    pub(crate) fn rest(&self, own: usize, core: &Core, sleep: impl FnOnce()) {
+    pub(crate) fn rest(&self, own: usize, left: Left, sleep: impl FnOnce()) {
         let place = &self.seats[own];
-        place.live.store(core.tasks.live(), Relaxed);
-        place.open.store(core.is_open_or_timed(), Relaxed);
-        place.read.store(core.messages_read(), Release);
+        place.live.store(left.live, Relaxed);
+        place.open.store(left.open, Relaxed);
+        place.read.store(left.read, Release);
         place.idle.store(true, Release);
         let idle = self.idle.fetch_add(1, AcqRel) + 1;
         fence(SeqCst);
