@@ -24,7 +24,8 @@ use crate::{JoinHandle, Platform, RealTime, SpawnError, Time, VirtualTime};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct LocalSystem {
-    core: Core,
+    /// There until the end.
+    core: Option<Box<Core>>,
 }
 
 /// A [`LocalSystem`] to be made.
@@ -59,7 +60,10 @@ impl LocalBuilder {
     pub fn build(self) -> LocalSystem {
         let platform = self.platform.unwrap_or_else(|| Box::new(RealTime::new()));
         match mailbox::open() {
-            Ok(address) => LocalSystem { core: Core::new(address, platform, self.policy, None) },
+            Ok(address) => {
+                let core = Core::new(address, platform, self.policy, None);
+                LocalSystem { core: Some(Box::new(core)) }
+            }
             Err(error) => panic!("{error}"),
         }
     }
@@ -98,7 +102,7 @@ impl LocalSystem {
         options: &Options,
         f: impl FnOnce() -> T + 'static,
     ) -> Result<JoinHandle<T>, SpawnError> {
-        self.core.spawn_closure(options, Location::caller(), f)
+        self.core().spawn_closure(options, Location::caller(), f)
     }
 
     /// Adds a coroutine without a stack: a future.
@@ -126,7 +130,7 @@ impl LocalSystem {
         options: &Options,
         future: impl Future<Output = T> + 'static,
     ) -> Result<JoinHandle<T>, SpawnError> {
-        self.core.spawn_future(options, Location::caller(), future)
+        self.core().spawn_future(options, Location::caller(), future)
     }
 
     /// Runs until all coroutines have ended.
@@ -146,12 +150,16 @@ impl LocalSystem {
         if report.alive.is_empty() { Ok(report) } else { Err(Deadlock { report }) }
     }
 
+    fn core(&self) -> &Core {
+        self.core.as_ref().expect("there until the end")
+    }
+
     fn run_core(&self, done: impl Fn(&Core) -> bool) -> Stop {
         assert!(
-            !self.core.entry.is_entered(),
+            !self.core().entry.is_entered(),
             "a system cannot be run by one of its own coroutines: it is running already"
         );
-        entered::enter(&self.core, || self.core.run_until(done))
+        entered::enter(self.core(), || self.core().run_until(done))
     }
 
     /// Makes all coroutines exit, and runs until they have.
@@ -164,20 +172,20 @@ impl LocalSystem {
     }
 
     fn exit_all(&self) {
-        while self.core.tasks.live() > 0 {
-            self.core.cancel_all();
+        while self.core().tasks.live() > 0 {
+            self.core().cancel_all();
             self.run_core(|core| core.tasks.live() == 0);
         }
     }
 
     /// What has become of its coroutines so far. Takes the failures.
     pub fn report(&self) -> Report {
-        self.core.report()
+        self.core().report()
     }
 
     /// What time it is in this system.
     pub fn now(&self) -> Time {
-        self.core.platform.now()
+        self.core().platform.now()
     }
 }
 
@@ -190,7 +198,8 @@ impl Default for LocalSystem {
 impl Drop for LocalSystem {
     fn drop(&mut self) {
         if leno_context::thread::is_ending() {
-            return;
+            // Nothing may be unwound now; suspended frames refer to the core, so it stays.
+            return core::mem::forget(self.core.take());
         }
         self.exit_all();
     }
@@ -198,6 +207,6 @@ impl Drop for LocalSystem {
 
 impl core::fmt::Debug for LocalSystem {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "LocalSystem({} alive)", self.core.tasks.live())
+        write!(f, "LocalSystem({} alive)", self.core().tasks.live())
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::task::Waker;
 
 use crate::bell::Bell;
-use crate::core::Exit;
+use crate::core::{Exit, Task};
 use crate::mailbox::{self, Message};
 use crate::policy::{Choice, Why};
 use crate::raw::entered::{self, Here};
@@ -140,30 +140,41 @@ const EXIT_TRIES: u8 = 8;
 /// Exits the calling coroutine, after [`Wake::Exit`]: unwinds its stack. Returns only while the
 /// stack is unwinding already, for whoever called to give up with an error.
 pub fn exit() -> Exiting {
-    entered::here(|here| {
-        let Here::Stack(inside) = here else { return Exiting };
+    // Whoever leaves for good leaves its frames: none of them may refer to the core.
+    let way_out = entered::here(|here| {
+        let Here::Stack(inside) = here else { return None };
         if !inside.can_leave() {
-            return Exiting;
+            return None;
         }
-        let task = inside.task;
-        if let Exit::Asked { as_, raised } = task.exit.get() {
-            if raised >= EXIT_TRIES {
-                let about = task.about.borrow();
-                eprintln!(
-                    "leno: coroutine {} (spawned at {}) caught its exit {EXIT_TRIES} times and \
-                     went on; its stack is leaked",
-                    about.name.or_id(inside.co.bits()),
-                    about.site,
-                );
-                drop(about);
-                task.exit.set(Exit::GivenUp);
-                inside.leave();
-                unreachable!("who is given up is not resumed");
+        if let Exit::Asked { as_, raised } = inside.task.exit.get() {
+            if raised >= EXIT_TRIES || cfg!(panic = "abort") {
+                report_given_up(inside.co, inside.task);
+                inside.task.exit.set(Exit::GivenUp);
+                return Some(inside.for_ever());
             }
-            task.exit.set(Exit::Asked { as_, raised: raised + 1 });
+            inside.task.exit.set(Exit::Asked { as_, raised: raised + 1 });
         }
-        inside.exit()
-    })
+        Some(inside.out())
+    });
+    match way_out {
+        Some(way_out) => way_out.take(),
+        None => Exiting,
+    }
+}
+
+#[cold]
+fn report_given_up(co: Co, task: &Task) {
+    let about = task.about.borrow();
+    let why = if cfg!(panic = "abort") {
+        "cannot be unwound, because panics abort in this build".to_owned()
+    } else {
+        format!("caught its exit {EXIT_TRIES} times and went on")
+    };
+    eprintln!(
+        "leno: coroutine {} (spawned at {}) {why}; its stack is leaked",
+        about.name.or_id(co.bits()),
+        about.site,
+    );
 }
 
 /// What time it is for the calling code: its system's, or of a plain thread the process's.

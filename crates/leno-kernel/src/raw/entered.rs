@@ -140,10 +140,34 @@ impl Inside<'_> {
         !std::thread::panicking() || unsafe { stack::can_suspend(self.control) }
     }
 
-    /// Unwinds the coroutine.
-    pub(crate) fn exit(&self) -> ! {
-        // SAFETY: the calling code runs inside the coroutine, as this proves.
-        unsafe { stack::exit(self.control) }
+    /// The way out of the coroutine by unwinding it.
+    pub(crate) fn out(&self) -> WayOut {
+        WayOut { control: self.control, unwinds: true }
+    }
+
+    /// The way out of the coroutine without a way back: its frames stay as they are.
+    pub(crate) fn for_ever(&self) -> WayOut {
+        WayOut { control: self.control, unwinds: false }
+    }
+}
+
+/// Proof, like [`Inside`], that the calling code runs inside a coroutine, for its last act. It
+/// refers to nothing, so no frame that is left for ever does; whoever gets one takes it at once.
+pub(crate) struct WayOut {
+    control: NonNull<Control>,
+    unwinds: bool,
+}
+
+impl WayOut {
+    /// Takes it.
+    pub(crate) fn take(self) -> ! {
+        if self.unwinds {
+            // SAFETY: the calling code runs inside the coroutine, as this proves.
+            unsafe { stack::exit(self.control) }
+        }
+        // SAFETY: as above.
+        unsafe { stack::suspend(self.control) };
+        unreachable!("who is given up is not resumed")
     }
 }
 
