@@ -29,6 +29,8 @@
 //!   from any thread.
 //! - [`list`] and [`trace`]: who is alive, where it is suspended, what it does. [`check_stack`] and
 //!   [`stack_left`] ask before an overflow, [`stack_figures`] what stacks there are.
+//! - [`kernel`]: systems that decide who runs: on one core or several, by policies that are user
+//!   code, in real or virtual time; bodies are closures or futures.
 //! - [`migrate`] and [`shared`]: stealing by other threads, and very many coroutines on few stacks.
 //!   Both ask for an `unsafe` promise.
 //!
@@ -45,11 +47,12 @@
 //!   was made.
 //!
 //! SAFETY.md of the project has each claim that unsafe code makes, the test that would notice, and
-//! the known limits. The crates below this one are `leno-coroutine`, which this one re-exports, and
-//! `leno-context`, with stack memory and the switch.
+//! the known limits. The crates below this one are `leno-coroutine` and `leno-kernel`, which this one
+//! re-exports, and `leno-context`, with stack memory and the switch.
 #![forbid(unsafe_code)]
 
 pub use leno_coroutine::*;
+pub use leno_kernel as kernel;
 
 /// The project's README, so that its example is tested.
 #[cfg(doctest)]

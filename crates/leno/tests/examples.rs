@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::Once;
 
 /// Every example has a test of its own below.
-const EXAMPLES: [&str; 7] = [
+const EXAMPLES: [&str; 8] = [
     "01_two_values",
     "02_counter",
     "03_tree_walk",
@@ -20,6 +20,7 @@ const EXAMPLES: [&str; 7] = [
     "05_moulding_machine",
     "06_ring",
     "07_borrowing",
+    "08_own_scheduler",
 ];
 
 fn folder() -> PathBuf {
@@ -115,6 +116,12 @@ fn s13_ring() {
 #[cfg_attr(miri, ignore = "spawns a process")]
 fn borrowing() {
     prints_what_is_expected("07_borrowing");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn own_scheduler() {
+    prints_what_is_expected("08_own_scheduler");
 }
 
 #[test]

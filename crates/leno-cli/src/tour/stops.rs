@@ -2,8 +2,9 @@
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use leno::kernel::{self, LocalSystem, System};
 use leno::{Builder, Coroutine, Guards, Step, Suspender, list, ring, scope, stack_figures};
 
 use super::{Stop, expect, machine, progress};
@@ -44,6 +45,13 @@ pub(super) const ALL: &[Stop] = &[
                 and how a suspended one came to where it is.",
         run: who,
         read: "leno::list, leno::trace",
+    },
+    Stop {
+        name: "system",
+        shows: "A system decides who runs. On two cores, work that has not started is shared out;\n\
+                in virtual time, on one core, a night's sleep takes no time at all.",
+        run: system,
+        read: "leno::kernel, example 08_own_scheduler",
     },
     Stop {
         name: "million",
@@ -205,6 +213,29 @@ fn who() -> Result<String, String> {
     expect(&backtrace.contains("wait_for_pressure"), &true)?;
     expect(&pump.resume(3), &Step::Finished("running"))?;
     Ok("two coroutines listed, one with a backtrace".to_owned())
+}
+
+fn system() -> Result<String, String> {
+    let cores = System::new(2).map_err(|error| error.to_string())?;
+    let sum = cores.spawn(|| {
+        let parts: Vec<_> = (0..10_000u64).map(|n| kernel::spawn(move || n * n)).collect();
+        parts.into_iter().filter_map(|part| part.join().ok()).sum::<u64>()
+    });
+    let sum = sum.join().map_err(|error| error.to_string())?;
+    println!("sum of 10,000 squares, a coroutine each, on two cores: {sum}");
+    expect(&sum, &333_283_335_000)?;
+    let report = cores.shutdown(Duration::from_secs(10)).map_err(|error| error.to_string())?;
+    println!("{report}");
+
+    let night = LocalSystem::builder().virtual_time().build();
+    for (name, hours) in [("owl", 3), ("lark", 9)] {
+        drop(night.spawn(move || {
+            kernel::sleep(Duration::from_secs(hours * 3600));
+            println!("{name} wakes at {}", kernel::now());
+        }));
+    }
+    night.run().map_err(|error| error.to_string())?;
+    Ok("10,001 on two cores, two asleep for hours".to_owned())
 }
 
 fn million() -> Result<String, String> {

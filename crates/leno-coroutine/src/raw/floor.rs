@@ -1,6 +1,6 @@
 //! What the kernel needs of this crate beside its public part.
 //!
-//! Claim: as for [`super::ring`] and [`super::local`]; nothing here is for applications.
+//! Claim: as for `raw/ring` and `raw/local`; nothing here is for applications.
 
 use core::ptr::NonNull;
 
