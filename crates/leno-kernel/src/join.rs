@@ -204,6 +204,18 @@ impl<T> JoinHandle<T> {
         }
     }
 
+    /// Takes what it panicked with, if it has.
+    pub(crate) fn take_panic(&self) -> Option<Box<dyn Any + Send>> {
+        let mut inner = lock(&self.packet.inner);
+        match inner.result.take() {
+            Some(Err(Ended::Panicked(payload))) => Some(payload),
+            other => {
+                inner.result = other;
+                None
+            }
+        }
+    }
+
     /// Takes the result, or leaves the waiter.
     fn look(&self, waiter: &Waiter) -> Option<Result<T, JoinError>> {
         let mut inner = lock(&self.packet.inner);

@@ -3,6 +3,7 @@
 //! - [`LocalSystem`]: coroutines of one thread, one at a time.
 //! - [`System`]: several cores in parallel; bodies are `Send`.
 //! - Bodies are closures with a stack, or futures; both behave alike.
+//! - [`scope`]: coroutines that borrow from the one that spawns them.
 //! - [`Waiter`], [`park`] and [`unpark`]: everything that can be waited on is made of these.
 //! - [`policy`]: who runs next, and every other choice, is user code.
 //! - [`Platform`]: real or virtual time.
@@ -10,6 +11,7 @@
 
 pub mod bell;
 mod block_on;
+mod blocking;
 mod clock;
 mod co;
 mod core;
@@ -31,12 +33,14 @@ mod timers;
 mod wait;
 
 pub use block_on::{block_on, try_block_on};
+pub use blocking::blocking;
 pub use clock::{Platform, RealTime, Time, VirtualTime};
 pub use co::{Co, Object};
 pub use error::{BuildError, CoresError, Exiting, SpawnError};
 pub use join::{JoinError, JoinHandle};
 pub use leno_context::Name;
-pub use local::{LocalBuilder, LocalSystem};
+pub use local::{LocalBuilder, LocalSystem, Quiescence};
+pub use raw::scope::{Scope, ScopedHandle, scope};
 pub use spawn::{
     Options, spawn, spawn_future, spawn_local, spawn_local_future, try_spawn, try_spawn_local,
 };

@@ -26,6 +26,20 @@ use crate::{JoinHandle, Platform, RealTime, SpawnError, Time, VirtualTime};
 pub struct LocalSystem {
     /// There until the end.
     core: Option<Box<Core>>,
+    quiescence: Quiescence,
+}
+
+/// What [`LocalSystem::run`] does when nobody can ever run again, but some have not ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Quiescence {
+    /// It returns an error that names them. They stay.
+    #[default]
+    Error,
+    /// It returns a report that names them. They stay.
+    Report,
+    /// It removes them: those who wait to receive have starved, those who wait to send are
+    /// blockaged. Their destructors run. It is the proper end of programs that say so.
+    Reap,
 }
 
 /// A [`LocalSystem`] to be made.
@@ -33,6 +47,7 @@ pub struct LocalSystem {
 pub struct LocalBuilder {
     platform: Option<Box<dyn Platform>>,
     policy: Option<Box<dyn Policy>>,
+    quiescence: Quiescence,
 }
 
 impl LocalBuilder {
@@ -53,6 +68,12 @@ impl LocalBuilder {
         self
     }
 
+    /// What happens when nobody can ever run again; by default an error.
+    pub fn at_quiescence(mut self, quiescence: Quiescence) -> LocalBuilder {
+        self.quiescence = quiescence;
+        self
+    }
+
     /// Makes the system.
     ///
     /// # Panics
@@ -62,7 +83,7 @@ impl LocalBuilder {
         match mailbox::open() {
             Ok(address) => {
                 let core = Core::new(address, platform, self.policy, None);
-                LocalSystem { core: Some(Box::new(core)) }
+                LocalSystem { core: Some(Box::new(core)), quiescence: self.quiescence }
             }
             Err(error) => panic!("{error}"),
         }
@@ -133,7 +154,7 @@ impl LocalSystem {
         self.core().spawn_future(options, Location::caller(), future)
     }
 
-    /// Runs until all coroutines have ended.
+    /// Runs until all coroutines have ended, or nobody can ever run again; see [`Quiescence`].
     ///
     /// # Blocking
     /// The calling thread; inside a coroutine of another system, that whole system.
@@ -145,9 +166,13 @@ impl LocalSystem {
     /// # Panics
     /// When the system is running already: it was called by one of its own coroutines.
     pub fn run(&self) -> Result<Report, Deadlock> {
-        self.run_core(|core| core.tasks.live() == 0);
+        let is_done = |core: &Core| core.tasks.live() == 0;
+        while self.run_core(is_done) == Stop::Quiescent && self.quiescence == Quiescence::Reap {
+            self.core().reap();
+        }
         let report = self.report();
-        if report.alive.is_empty() { Ok(report) } else { Err(Deadlock { report }) }
+        let stays = !report.alive.is_empty() && self.quiescence == Quiescence::Error;
+        if stays { Err(Deadlock { report }) } else { Ok(report) }
     }
 
     fn core(&self) -> &Core {

@@ -5,7 +5,7 @@ use core::panic::Location;
 use std::any::Any;
 
 use crate::core::Core;
-use crate::{Co, Name, State, Time};
+use crate::{Co, Name, Reason, State, Time};
 
 /// A panic that nobody waits for.
 #[non_exhaustive]
@@ -42,9 +42,7 @@ pub struct Alive {
 
 impl fmt::Display for Alive {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name =
-            self.name.as_str().map_or_else(|| self.co.to_string(), |name| format!("'{name}'"));
-        write!(f, "{name} is {}, spawned at {}", self.state, self.site)
+        write!(f, "{} is {}, spawned at {}", self.shown(), self.state, self.site)
     }
 }
 
@@ -107,6 +105,45 @@ impl Report {
     }
 }
 
+impl Report {
+    /// Those who wait for each other in a circle, so that none of them can ever go on. Each circle
+    /// begins with whoever was spawned first.
+    pub fn cycles(&self) -> Vec<Vec<&Alive>> {
+        let waits_for = |alive: &Alive| match alive.state {
+            State::Parked(Reason::Joining(other)) => other,
+            State::Calling(callee) => Some(callee),
+            _ => None,
+        };
+        let find = |co: Co| self.alive.iter().find(|alive| alive.co == co);
+        let mut cycles: Vec<Vec<&Alive>> = Vec::new();
+        for first in &self.alive {
+            if cycles.iter().flatten().any(|seen| seen.co == first.co) {
+                continue;
+            }
+            let mut circle = vec![first];
+            let mut next = waits_for(first).and_then(find);
+            while let Some(alive) = next {
+                if alive.co == first.co {
+                    cycles.push(circle);
+                    break;
+                }
+                if circle.iter().any(|seen| seen.co == alive.co) {
+                    break;
+                }
+                circle.push(alive);
+                next = waits_for(alive).and_then(find);
+            }
+        }
+        cycles
+    }
+}
+
+impl Alive {
+    fn shown(&self) -> String {
+        self.name.as_str().map_or_else(|| self.co.to_string(), |name| format!("'{name}'"))
+    }
+}
+
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} spawned, {} returned", self.spawned, self.returned)?;
@@ -123,6 +160,12 @@ impl fmt::Display for Report {
         }
         for alive in &self.alive {
             write!(f, "\n  {alive}")?;
+        }
+        for circle in self.cycles() {
+            write!(f, "\n  a circle: {}", circle[0].shown())?;
+            for alive in circle[1..].iter().chain(&circle[..1]) {
+                write!(f, " waits for {}", alive.shown())?;
+            }
         }
         Ok(())
     }

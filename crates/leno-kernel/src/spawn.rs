@@ -21,11 +21,11 @@ use crate::{JoinHandle, Name, Outcome, SpawnError, Time};
 /// What a coroutine to be spawned is like.
 #[derive(Clone, Debug)]
 pub struct Options {
-    name: Name,
+    pub(crate) name: Name,
     stack_size: usize,
     priority: i32,
     deadline: Option<Time>,
-    hint: Hint,
+    pub(crate) hint: Hint,
 }
 
 impl Default for Options {
@@ -76,7 +76,7 @@ impl Options {
         self
     }
 
-    fn about(&self, born: Time, site: &'static Location<'static>) -> About {
+    pub(crate) fn about(&self, born: Time, site: &'static Location<'static>) -> About {
         About {
             name: self.name.clone(),
             site,
@@ -119,7 +119,7 @@ impl Core {
 }
 
 /// What a core runs for a closure.
-fn closure_body<T>(filler: Filler<T>, f: impl FnOnce() -> T) -> impl FnOnce() {
+pub(crate) fn closure_body<T>(filler: Filler<T>, f: impl FnOnce() -> T) -> impl FnOnce() {
     move || {
         let result = catch_unwind(AssertUnwindSafe(|| with_locals(f)));
         finish(filler, result);
@@ -127,7 +127,7 @@ fn closure_body<T>(filler: Filler<T>, f: impl FnOnce() -> T) -> impl FnOnce() {
 }
 
 /// What a core polls for a future.
-async fn future_body<T>(filler: Filler<T>, future: impl Future<Output = T>) {
+pub(crate) async fn future_body<T>(filler: Filler<T>, future: impl Future<Output = T>) {
     let mut future = pin!(future);
     let result =
         poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {

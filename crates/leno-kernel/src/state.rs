@@ -105,6 +105,17 @@ impl Reason {
     }
 }
 
+impl Reason {
+    /// How a coroutine ends that waits for this in vain.
+    pub(crate) fn when_nobody_comes(self) -> Outcome {
+        match self {
+            Reason::Hungry(_) | Reason::Choosing(_) | Reason::Entry(_) => Outcome::Starved,
+            Reason::Blocked(_) => Outcome::Blockaged,
+            _ => Outcome::Exited,
+        }
+    }
+}
+
 impl fmt::Display for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -8,6 +8,8 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::task::Waker;
 
+use leno_context::unwind;
+
 use crate::bell::Bell;
 use crate::core::{Exit, Task};
 use crate::mailbox::{self, Message};
@@ -115,6 +117,19 @@ pub fn park_until(reason: Reason, deadline: Time) -> Wake {
     })
 }
 
+/// Parks the calling coroutine until it is unparked, even if it is to exit.
+pub(crate) fn park_deaf(reason: Reason) -> Wake {
+    entered::here(|here| match here {
+        Here::Stack(inside) => {
+            inside.task.masked.set(inside.task.masked.get() + 1);
+            let wake = inside.core.park(&inside, reason);
+            inside.task.masked.set(inside.task.masked.get() - 1);
+            wake
+        }
+        _ => unreachable!("a coroutine with a stack waits"),
+    })
+}
+
 /// Gives a coroutine its permit: if it is parked it goes on, else its next park ends at once. Of a
 /// coroutine that has ended it names nobody, and nothing happens. Any thread may call this.
 #[inline]
@@ -170,11 +185,12 @@ fn report_given_up(co: Co, task: &Task) {
     } else {
         format!("caught its exit {EXIT_TRIES} times and went on")
     };
-    eprintln!(
-        "leno: coroutine {} (spawned at {}) {why}; its stack is leaked",
-        about.name.or_id(co.bits()),
-        about.site,
-    );
+    let (name, site) = (about.name.or_id(co.bits()), about.site);
+    let who = format!("coroutine {name} (spawned at {site}) {why}");
+    if task.borrows.get() {
+        unwind::give_up(&format!("{who}; aborting, because it may borrow from its scope"));
+    }
+    eprintln!("leno: {who}; its stack is leaked");
 }
 
 /// What time it is for the calling code: its system's, or of a plain thread the process's.

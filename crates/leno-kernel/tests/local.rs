@@ -5,8 +5,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use leno_kernel::{
-    LocalSystem, Options, Outcome, Reason, State, Wake, block_on, cancel, current, exit, now, park,
-    sleep, spawn_local, spawn_local_future, unpark, yield_now,
+    LocalSystem, Options, Outcome, Quiescence, Reason, State, Wake, block_on, cancel, current,
+    exit, now, park, sleep, spawn_local, spawn_local_future, unpark, yield_now,
 };
 
 type Log = Rc<RefCell<Vec<String>>>;
@@ -397,4 +397,55 @@ fn dropping_a_system_runs_every_destructor() {
         drop(system.spawn(move || drop(noted)));
     }
     assert_eq!((log.take().len(), counter.get()), (11, 10));
+}
+
+#[test]
+fn c5_three_ways_to_end_when_nobody_can_run() {
+    let channel = leno_kernel::Object::local();
+    let stuck = |quiescence| {
+        let system = LocalSystem::builder().at_quiescence(quiescence).build();
+        let wait = |reason| {
+            move || {
+                while park(reason) != Wake::Exit {}
+                exit();
+            }
+        };
+        let handles = [
+            system.spawn(wait(Reason::Hungry(channel))),
+            system.spawn(wait(Reason::Blocked(channel))),
+        ];
+        (system, handles)
+    };
+    let (system, _handles) = stuck(Quiescence::Error);
+    assert_eq!(system.run().unwrap_err().report.alive.len(), 2);
+    let (system, _handles) = stuck(Quiescence::Report);
+    assert_eq!(system.run().unwrap().alive.len(), 2);
+    let (system, handles) = stuck(Quiescence::Reap);
+    let report = system.run().unwrap();
+    assert_eq!((report.alive.len(), report.removed), (0, 2));
+    let outcomes = handles.map(|handle| handle.join().unwrap_err().outcome().unwrap());
+    assert_eq!(outcomes, [Outcome::Starved, Outcome::Blockaged]);
+}
+
+#[test]
+fn a_circle_of_joins_is_named() {
+    let system = LocalSystem::new();
+    let slots: Rc<RefCell<Vec<leno_kernel::JoinHandle<()>>>> = Rc::default();
+    for name in ["x", "y", "z"] {
+        let own = slots.clone();
+        let body = move || {
+            yield_now();
+            let other = own.borrow_mut().remove(0);
+            let _ = other.join();
+        };
+        let handle = system.spawn_with(&Options::new().name(name), body).unwrap();
+        slots.borrow_mut().push(handle);
+    }
+    // x takes the handle of y, y that of z, z that of x.
+    let first = slots.borrow_mut().remove(0);
+    slots.borrow_mut().push(first);
+    let deadlock = system.run().unwrap_err();
+    let text = deadlock.to_string();
+    assert!(text.ends_with("a circle: 'x' waits for 'y' waits for 'z' waits for 'x'"), "{text}");
+    assert_eq!(deadlock.report.cycles().len(), 1);
 }

@@ -144,6 +144,15 @@ impl Core {
         }
     }
 
+    /// Removes all who are parked, because nobody can ever wake them.
+    pub(crate) fn reap(&self) {
+        let all: Vec<_> = self.tasks.iter().map(|(co, task)| (co, task.state())).collect();
+        for (co, state) in all {
+            let State::Parked(reason) = state else { continue };
+            self.cancel(co, reason.when_nobody_comes());
+        }
+    }
+
     /// Whether someone waits for what the outside may still do.
     fn is_open(&self) -> bool {
         self.tasks.iter().any(|(_, task)| match task.state() {

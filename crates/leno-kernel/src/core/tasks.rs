@@ -24,6 +24,8 @@ pub(crate) struct Task {
     /// An unpark that came while it was not parked.
     pub(crate) permit: Cell<bool>,
     pub(crate) exit: Cell<Exit>,
+    /// It borrows from a scope, which must not end before it.
+    pub(crate) borrows: Cell<bool>,
     /// How many parts of it wait without being interruptible by an exit.
     pub(crate) masked: Cell<u32>,
     /// Its stack, once it has started.
@@ -76,6 +78,7 @@ impl Task {
             state: Cell::new(State::Finished(Outcome::Returned)),
             permit: Cell::new(false),
             exit: Cell::new(Exit::No),
+            borrows: Cell::new(false),
             masked: Cell::new(0),
             seat: Seat::new(),
             body: Cell::new(Body::None),
@@ -195,6 +198,7 @@ impl Tasks {
         task.state.set(State::New);
         task.permit.set(false);
         task.exit.set(Exit::No);
+        task.borrows.set(false);
         task.masked.set(0);
         task.body.set(body);
         task.waited_for_by.set(Some(waited_for_by));

@@ -1,0 +1,183 @@
+//! Closures that block, on helper threads.
+//!
+//! Helpers are shared by the whole process. One is started when a closure waits and none is free, up
+//! to [`MOST`]; one that has had nothing to do for ten seconds ends.
+
+use core::time::Duration;
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+
+use crate::Reason;
+use crate::wait::{self, Waiter, Wake};
+
+/// How many helpers there are at most.
+const MOST: usize = 256;
+const PATIENCE: Duration = Duration::from_secs(10);
+
+type Job = Box<dyn FnOnce() + Send>;
+
+struct Pool {
+    state: Mutex<State>,
+    more: Condvar,
+}
+
+struct State {
+    jobs: VecDeque<Job>,
+    helpers: usize,
+    free: usize,
+}
+
+static POOL: Pool = Pool {
+    state: Mutex::new(State { jobs: VecDeque::new(), helpers: 0, free: 0 }),
+    more: Condvar::new(),
+};
+
+/// Runs a closure that blocks on a helper thread, and parks the calling coroutine until it is done;
+/// others of its core run meanwhile. On a plain thread the closure is simply called.
+///
+/// # Cancellation
+/// A closure that has begun cannot be stopped: the calling coroutine waits for its end and exits
+/// then. One that has not begun is dropped.
+///
+/// # Panics
+/// With the panic of the closure; inside a future that a core polls.
+///
+/// # Examples
+/// ```
+/// use leno_kernel::{LocalSystem, blocking};
+///
+/// let system = LocalSystem::new();
+/// let text = system.spawn(|| blocking(|| std::fs::read_to_string("/proc/self/comm")));
+/// system.run()?;
+/// assert!(text.join()?.is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[track_caller]
+pub fn blocking<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> T {
+    if wait::current().is_none() {
+        return f();
+    }
+    let waiter = Waiter::current();
+    let call = Arc::new(Call { state: Mutex::new(Stage::Waiting(f)), waiter });
+    let job = call.clone();
+    POOL.add(Box::new(move || job.run()));
+    let mut is_to_exit = false;
+    loop {
+        if let Some(result) = call.result() {
+            if is_to_exit {
+                wait::exit();
+            }
+            return result.unwrap_or_else(|payload| resume_unwind(payload));
+        }
+        match if is_to_exit {
+            wait::park_deaf(Reason::Blocking)
+        } else {
+            wait::park(Reason::Blocking)
+        } {
+            Wake::Exit if call.withdraw() => {
+                wait::exit();
+                panic!("a blocking call while the coroutine's own stack unwinds");
+            }
+            Wake::Exit => is_to_exit = true,
+            _ => {}
+        }
+    }
+}
+
+struct Call<F, T> {
+    state: Mutex<Stage<F, T>>,
+    waiter: Waiter,
+}
+
+enum Stage<F, T> {
+    Waiting(F),
+    /// It runs, or was withdrawn, or its result was taken.
+    Empty,
+    Done(std::thread::Result<T>),
+}
+
+impl<F: FnOnce() -> T, T> Call<F, T> {
+    fn stage(&self) -> MutexGuard<'_, Stage<F, T>> {
+        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn run(&self) {
+        let taken = core::mem::replace(&mut *self.stage(), Stage::Empty);
+        let Stage::Waiting(f) = taken else { return };
+        let result = catch_unwind(AssertUnwindSafe(f));
+        *self.stage() = Stage::Done(result);
+        self.waiter.clone().wake();
+    }
+
+    fn result(&self) -> Option<std::thread::Result<T>> {
+        let mut stage = self.stage();
+        match core::mem::replace(&mut *stage, Stage::Empty) {
+            Stage::Done(result) => Some(result),
+            other => {
+                *stage = other;
+                None
+            }
+        }
+    }
+
+    /// Takes it back, unless it has begun.
+    fn withdraw(&self) -> bool {
+        let mut stage = self.stage();
+        let waiting = matches!(*stage, Stage::Waiting(_));
+        if waiting {
+            *stage = Stage::Empty;
+        }
+        waiting
+    }
+}
+
+impl Pool {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn add(&'static self, job: Job) {
+        let mut state = self.state();
+        state.jobs.push_back(job);
+        if state.free >= state.jobs.len() || state.helpers == MOST {
+            drop(state);
+            return self.more.notify_one();
+        }
+        state.helpers += 1;
+        drop(state);
+        let helper = std::thread::Builder::new().name("leno-helper".to_owned());
+        if helper.spawn(|| self.help()).is_err() {
+            let mut state = self.state();
+            state.helpers -= 1;
+            if state.helpers == 0 {
+                // Nobody else would do it.
+                let jobs = core::mem::take(&mut state.jobs);
+                drop(state);
+                jobs.into_iter().for_each(|job| job());
+            }
+        }
+    }
+
+    /// What a helper does.
+    fn help(&self) {
+        let mut state = self.state();
+        loop {
+            if let Some(job) = state.jobs.pop_front() {
+                drop(state);
+                job();
+                state = self.state();
+                continue;
+            }
+            state.free += 1;
+            let waited = self.more.wait_timeout(state, PATIENCE);
+            let (next, timeout) = waited.unwrap_or_else(|poisoned| poisoned.into_inner());
+            state = next;
+            state.free -= 1;
+            if timeout.timed_out() && state.jobs.is_empty() {
+                state.helpers -= 1;
+                return;
+            }
+        }
+    }
+}
