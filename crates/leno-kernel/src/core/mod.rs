@@ -54,8 +54,9 @@ pub(crate) struct Core {
     pub(crate) failures: RefCell<Vec<Failure>>,
     /// The other cores of its system.
     pub(crate) team: Option<Membership>,
-    /// How many messages it has read.
+    /// How many messages it has read, and had when it was last idle.
     read: Cell<usize>,
+    read_before: Cell<usize>,
 }
 
 /// A core's place in a team.
@@ -101,6 +102,7 @@ impl Core {
             failures: RefCell::default(),
             team,
             read: Cell::new(mailbox.sent()),
+            read_before: Cell::new(mailbox.sent()),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use core::ptr::NonNull;
 use core::task::{Context, Poll};
+use core::time::Duration;
 
 use super::queue::Queue;
 use super::{Body, Core, Exit, Membership, Task};
@@ -17,6 +18,8 @@ const TURNS: usize = 64;
 const FITS_CACHE: usize = 512;
 /// How many turns before its own a coroutine is loaded; what it knows of it, twice as many.
 const AHEAD: usize = 8;
+/// How long a core listens before it sleeps.
+const SPIN: Duration = Duration::from_micros(20);
 
 /// Why the loop has stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,9 +70,30 @@ impl Core {
 
     /// Does nothing, until the bell or the deadline.
     fn idle(&self, deadline: Option<Time>) {
-        self.platform.idle(&self.mailbox.bell, deadline);
+        if !self.spin() {
+            self.platform.idle(&self.mailbox.bell, deadline);
+        }
         // Idling may have used up the ring that announced them.
         self.read_messages();
+    }
+
+    /// Listens for a moment before it sleeps, if other threads have written since it last did: one who
+    /// writes often is woken without the machine's help. Whether the bell was rung.
+    fn spin(&self) -> bool {
+        let read = self.read.get();
+        if self.read_before.replace(read) == read || self.platform.is_virtual() {
+            return false;
+        }
+        let start = std::time::Instant::now();
+        while start.elapsed() < SPIN {
+            for _ in 0..64 {
+                if self.mailbox.bell.take() {
+                    return true;
+                }
+                core::hint::spin_loop();
+            }
+        }
+        false
     }
 
     /// Takes one of those that were spawned and have not started: what it does not take, others can.
