@@ -77,7 +77,7 @@ fn loom_nobody_sleeps_while_there_is_work() {
         while taken == 0 {
             team.take(0, 1, |_| taken += 1);
             if taken == 0 {
-                team.rest(0, Left::default(), || team.places()[0].mailbox.bell.wait());
+                team.rest(0, Left::default, || team.places()[0].mailbox.bell.wait());
             }
         }
         adder.join().unwrap();

@@ -41,6 +41,9 @@ pub(crate) struct Core {
     queue: RefCell<Queue>,
     /// How many are in the queue.
     ready: Cell<usize>,
+    /// How many are parked whom the outside may wake; those who wait for a future are apart.
+    open: Cell<usize>,
+    futures: Cell<usize>,
     /// What time it was when the core last looked.
     now: Cell<Time>,
     timers: RefCell<Timers<Co>>,
@@ -93,6 +96,8 @@ impl Core {
                 policy.map_or_else(|| Queue::Fifo(Default::default()), Queue::Policy),
             ),
             ready: Cell::new(0),
+            open: Cell::new(0),
+            futures: Cell::new(0),
             now: Cell::new(now),
             timers: RefCell::new(Timers::new(now)),
             platform,
@@ -145,6 +150,9 @@ impl Core {
 
     #[inline(always)]
     fn make_ready(&self, co: Co, task: &Task, why: Why, hint: Hint) {
+        if let State::Parked(reason) = task.state() {
+            self.count_parked(reason, -1);
+        }
         task.become_(State::Ready);
         self.ready.set(self.ready.get() + 1);
         let mut queue = self.queue.borrow_mut();
@@ -195,6 +203,7 @@ impl Core {
             return wake;
         }
         task.become_(State::Parked(reason));
+        self.count_parked(reason, 1);
         inside.leave();
         wake_of(task)
     }

@@ -53,7 +53,7 @@ impl Core {
             let deadline = self.timers.borrow().next();
             if let Some(Membership { team, place }) = &self.team {
                 if !team.rob(*place, self) {
-                    team.rest(*place, self.left(), || self.idle(deadline));
+                    team.rest(*place, || self.left(), || self.idle(deadline));
                 }
                 continue;
             }
@@ -96,8 +96,8 @@ impl Core {
         false
     }
 
-    /// Takes one of those that were spawned and have not started: what it does not take, others can.
-    /// With a policy all, so that it can decide.
+    /// Takes the oldest of those that were spawned and have not started; what it does not take, others
+    /// can. With a policy all, so that it can decide.
     fn adopt(&self) {
         let Some(Membership { team, place }) = &self.team else { return };
         let limit = match *self.queue.borrow() {
@@ -113,8 +113,11 @@ impl Core {
 
     #[inline(always)]
     fn pick_or_adopt(&self) -> Option<Co> {
-        if self.ready.get() == 0 && self.team.is_some() {
-            self.adopt();
+        if self.ready.get() == 0
+            && let Some(Membership { team, place }) = &self.team
+            && let Some(work) = team.take_newest(*place)
+        {
+            self.adopt_work(work);
         }
         self.pick()
     }
@@ -146,9 +149,11 @@ impl Core {
         now
     }
 
-    /// Whether someone is ready, or mail has come.
+    /// Whether someone is ready, mail has come, or something has not started.
     fn is_busy(&self) -> bool {
-        self.mailbox.bell.is_rung() || self.ready.get() > 0
+        self.mailbox.bell.is_rung()
+            || self.ready.get() > 0
+            || self.team.as_ref().is_some_and(|own| own.team.has_work(own.place))
     }
 
     /// What others may know of it while it rests.
@@ -179,11 +184,21 @@ impl Core {
 
     /// Whether someone waits for what the outside may still do.
     fn is_open(&self) -> bool {
-        self.tasks.iter().any(|(_, task)| match task.state() {
-            State::Parked(Reason::Future) => task.is_waker_held(),
-            State::Parked(reason) => reason.is_open(),
-            _ => false,
-        })
+        let held = |(_, task): (Co, &Task)| {
+            task.state() == State::Parked(Reason::Future) && task.is_waker_held()
+        };
+        self.open.get() > 0 || self.futures.get() > 0 && self.tasks.iter().any(held)
+    }
+
+    /// Counts a coroutine that parks (`1`) or no longer does (`-1`) for this reason.
+    #[inline(always)]
+    pub(super) fn count_parked(&self, reason: Reason, by: isize) {
+        let count = match reason {
+            Reason::Future => &self.futures,
+            reason if reason.is_open() => &self.open,
+            _ => return,
+        };
+        count.set(count.get().wrapping_add_signed(by));
     }
 
     /// Does what other threads have asked for.
@@ -332,6 +347,7 @@ impl Core {
             Poll::Pending => {
                 task.body.set(Body::Future(future));
                 task.become_(State::Parked(Reason::Future));
+                self.count_parked(Reason::Future, 1);
                 if task.permit.replace(false) || task.exit.get() != Exit::No {
                     self.make_ready(co, task, Why::Unparked, Hint::Back);
                 }

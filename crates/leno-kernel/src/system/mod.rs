@@ -191,6 +191,7 @@ impl System {
     #[track_caller]
     pub fn wait(&self) -> Result<Report, Deadlock> {
         let waiter = Waiter::current();
+        let _watch = self.team.watch();
         loop {
             // In this order: a rest that begins after the look wakes us.
             self.team.wait_for_rest(waiter.clone());

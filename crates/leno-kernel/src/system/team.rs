@@ -1,7 +1,9 @@
 //! What the cores of a system share: work that has not started, and who is idle.
 //!
-//! Each core has a *pile* of bodies that were spawned and not started yet. Its owner takes from the
-//! front, an idle core robs half of another's. Everything else stays on its core.
+//! Each core has a *pile* of bodies that were spawned and not started yet. Its owner takes the newest,
+//! so that what a body spawns is done soon and few stacks are in use at a time, and now and then the
+//! oldest, so that none waits for ever. An idle core robs another of the older half. Everything else
+//! stays on its core.
 //!
 //! # Protocol: nobody sleeps while there is work
 //! ```text
@@ -66,7 +68,8 @@ pub(crate) struct Team {
     /// Whose pile the next work from outside goes to.
     turn: AtomicUsize,
     stopping: AtomicBool,
-    /// Those who wait for quiescence.
+    /// How many wait for quiescence, and who is to be woken when all are idle.
+    watched: AtomicUsize,
     waiters: Mutex<Vec<Waiter>>,
 }
 
@@ -81,8 +84,10 @@ pub(crate) struct Place {
     live: AtomicUsize,
     /// whether one of them may be woken from outside or by time,
     open: AtomicBool,
-    /// and how many messages it has read.
+    /// how many messages it has read,
     read: AtomicUsize,
+    /// and whether it has written all that.
+    told: AtomicBool,
 }
 
 /// What a core leaves behind when it rests.
@@ -94,6 +99,15 @@ pub(crate) struct Left {
     pub(crate) open: bool,
     /// How many messages it has read.
     pub(crate) read: usize,
+}
+
+/// Someone waits for quiescence.
+pub(crate) struct Watch<'a>(&'a Team);
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        self.0.watched.fetch_sub(1, SeqCst);
+    }
 }
 
 /// What an idle team is doing.
@@ -117,6 +131,7 @@ impl Team {
             live: AtomicUsize::new(0),
             open: AtomicBool::new(false),
             read: AtomicUsize::new(0),
+            told: AtomicBool::new(false),
         });
         Team {
             name: Object::shared(),
@@ -124,6 +139,7 @@ impl Team {
             idle: AtomicUsize::new(0),
             turn: AtomicUsize::new(0),
             stopping: AtomicBool::new(false),
+            watched: AtomicUsize::new(0),
             waiters: Mutex::new(Vec::new()),
         }
     }
@@ -169,7 +185,24 @@ impl Team {
         was
     }
 
-    /// Takes up to `limit` pieces of work from a core's own pile.
+    /// Whether there is work on a core's own pile.
+    pub(crate) fn has_work(&self, place: usize) -> bool {
+        self.seats[place].length.load(Relaxed) > 0
+    }
+
+    /// Takes the newest piece of work from a core's own pile.
+    pub(crate) fn take_newest(&self, place: usize) -> Option<Work> {
+        let place = &self.seats[place];
+        if place.length.load(Relaxed) == 0 {
+            return None;
+        }
+        let mut pile = lock(&place.pile);
+        let work = pile.pop_back();
+        place.length.store(pile.len(), Relaxed);
+        work
+    }
+
+    /// Takes up to `limit` pieces of work from a core's own pile, the oldest first.
     pub(crate) fn take(&self, place: usize, limit: usize, mut f: impl FnMut(Work)) {
         let place = &self.seats[place];
         if place.length.load(Relaxed) == 0 {
@@ -206,8 +239,7 @@ impl Team {
             let victim = &self.seats[victims.swap_remove(chosen)];
             let mut pile = lock(&victim.pile);
             let half = pile.len().div_ceil(2);
-            let kept = pile.len() - half;
-            let loot: Vec<Work> = pile.drain(kept..).collect();
+            let loot: Vec<Work> = pile.drain(..half).collect();
             victim.length.store(pile.len(), Relaxed);
             drop(pile);
             if !loot.is_empty() {
@@ -222,11 +254,17 @@ impl Team {
     }
 
     /// A core has found nothing to do: `sleep` is called, unless something has come meanwhile.
-    pub(crate) fn rest(&self, own: usize, left: Left, sleep: impl FnOnce()) {
+    pub(crate) fn rest(&self, own: usize, left: impl FnOnce() -> Left, sleep: impl FnOnce()) {
         let place = &self.seats[own];
-        place.live.store(left.live, Relaxed);
-        place.open.store(left.open, Relaxed);
-        place.read.store(left.read, Release);
+        // It costs a look at everyone, so only if someone wants to know.
+        let watched = self.watched.load(SeqCst) > 0;
+        if watched {
+            let left = left();
+            place.live.store(left.live, Relaxed);
+            place.open.store(left.open, Relaxed);
+            place.read.store(left.read, Release);
+        }
+        place.told.store(watched, SeqCst);
         place.idle.store(true, Release);
         let idle = self.idle.fetch_add(1, AcqRel) + 1;
         fence(SeqCst);
@@ -259,6 +297,15 @@ impl Team {
         lock(&self.waiters).push(waiter);
     }
 
+    /// Lets cores tell what they have when they rest, as long as the result lives.
+    pub(crate) fn watch(&self) -> Watch<'_> {
+        self.watched.fetch_add(1, SeqCst);
+        for place in self.seats.iter().filter(|place| !place.told.load(SeqCst)) {
+            place.mailbox.bell.ring();
+        }
+        Watch(self)
+    }
+
     pub(crate) fn wake_waiters(&self) {
         let waiters = core::mem::take(&mut *lock(&self.waiters));
         waiters.into_iter().for_each(Waiter::wake);
@@ -281,7 +328,9 @@ impl Team {
         for place in &self.seats {
             fence(SeqCst);
             let sent = place.mailbox.sent();
-            let idle = place.idle.load(Acquire) && place.length.load(Acquire) == 0;
+            let idle = place.idle.load(Acquire)
+                && place.told.load(Acquire)
+                && place.length.load(Acquire) == 0;
             if !idle || sent != place.read.load(Acquire) || place.mailbox.bell.is_rung() {
                 return None;
             }
