@@ -17,15 +17,17 @@ pub mod memory;
 pub mod migrate;
 pub mod resume;
 pub mod rings;
+pub mod spawn;
 pub mod tree;
 pub mod unwind;
 
 /// Peers a user may name; leno itself always takes part.
-pub const PEERS: [&str; 11] = [
+pub const PEERS: [&str; 12] = [
     "corosensei",
     "generator",
     "may",
     "tokio",
+    "async-executor",
     "thread",
     "dyn call",
     "callback",
@@ -123,7 +125,7 @@ impl Scale {
 
 /// Every bench, in the order of the report.
 pub fn all() -> &'static [Bench] {
-    static ALL: [Bench; 15] = [
+    static ALL: [Bench; 17] = [
         resume::DEPTH_0,
         resume::DEPTH_1,
         resume::DEPTH_4,
@@ -139,6 +141,8 @@ pub fn all() -> &'static [Bench] {
         tree::TREE_WALK,
         components::MACHINE_CONTROL,
         instructions::INSTRUCTIONS,
+        spawn::SPAWN_SUM,
+        spawn::SKYNET,
     ];
     &ALL
 }

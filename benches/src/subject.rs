@@ -8,6 +8,7 @@ mod memory;
 mod migrate;
 mod resume;
 mod rings;
+mod spawn;
 mod tree;
 mod unwind;
 
@@ -16,5 +17,6 @@ pub use memory::memory;
 pub use migrate::migrate;
 pub use resume::resume;
 pub use rings::rings;
+pub use spawn::{skynet, spawn_sum};
 pub use tree::tree_walk;
 pub use unwind::forced_unwind;

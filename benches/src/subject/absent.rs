@@ -41,3 +41,11 @@ pub fn migrate(_: usize) -> Vec<Contender> {
 pub fn tree_walk(_: &Arc<Tree>) -> Vec<Contender> {
     vec![]
 }
+
+pub fn spawn_sum() -> Vec<Contender> {
+    vec![]
+}
+
+pub fn skynet() -> Vec<Contender> {
+    vec![]
+}

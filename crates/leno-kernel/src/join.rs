@@ -176,12 +176,15 @@ impl<T> JoinHandle<T> {
 
     #[track_caller]
     fn wait(self, deadline: Option<crate::Time>) -> Result<Result<T, JoinError>, JoinHandle<T>> {
+        if let Some(result) = self.look(None) {
+            return Ok(result);
+        }
         if wait::current().is_some_and(|own| self.co() == Some(own)) {
             return Ok(Err(self.error(Why::Itself)));
         }
         let waiter = Waiter::current();
         loop {
-            if let Some(result) = self.look(&waiter) {
+            if let Some(result) = self.look(Some(&waiter)) {
                 return Ok(result);
             }
             let reason = Reason::Joining(self.co());
@@ -217,7 +220,7 @@ impl<T> JoinHandle<T> {
     }
 
     /// Takes the result, or leaves the waiter.
-    fn look(&self, waiter: &Waiter) -> Option<Result<T, JoinError>> {
+    fn look(&self, waiter: Option<&Waiter>) -> Option<Result<T, JoinError>> {
         let mut inner = lock(&self.packet.inner);
         if inner.is_done {
             let result = inner.result.take();
@@ -229,7 +232,9 @@ impl<T> JoinHandle<T> {
                 None => Err(self.error(Why::Taken)),
             });
         }
-        if !inner.waiters.iter().any(|other| other.is_same(waiter)) {
+        if let Some(waiter) = waiter
+            && !inner.waiters.iter().any(|other| other.is_same(waiter))
+        {
             inner.waiters.push(waiter.clone());
         }
         None
@@ -256,7 +261,7 @@ impl<T> Future for JoinHandle<T> {
     type Output = Result<T, JoinError>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        match self.look(&Waiter::Waker(context.waker().clone())) {
+        match self.look(Some(&Waiter::Waker(context.waker().clone()))) {
             Some(result) => Poll::Ready(result),
             None => Poll::Pending,
         }

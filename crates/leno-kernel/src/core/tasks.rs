@@ -33,7 +33,7 @@ pub(crate) struct Task {
     /// What it is to run, or to poll.
     pub(crate) body: Cell<Body>,
     /// Wakes it; made when first needed.
-    waker: RefCell<Option<(Arc<Alarm>, Waker)>>,
+    waker: Cell<Option<Box<Kept>>>,
     pub(crate) about: RefCell<About>,
     /// Who waits for its end, should that never come.
     waited_for_by: Cell<Option<Arc<dyn Adoption>>>,
@@ -82,7 +82,7 @@ impl Task {
             masked: Cell::new(0),
             seat: Seat::new(),
             body: Cell::new(Body::None),
-            waker: RefCell::new(None),
+            waker: Cell::new(None),
             about: RefCell::new(About {
                 name: Name::NONE,
                 site: Location::caller(),
@@ -226,7 +226,7 @@ impl Tasks {
     pub(crate) fn remove(&self, co: Co) {
         let Some(task) = self.get(co) else { return };
         debug_assert!(matches!(task.state(), State::Finished(_)));
-        task.waker.borrow_mut().take();
+        task.waker.take();
         task.waited_for_by.take();
         self.live.set(self.live.get() - 1);
         let next = co.generation() + 1;
@@ -248,6 +248,9 @@ impl Tasks {
     }
 }
 
+/// A waker and what it holds, whose count tells how many others there are.
+type Kept = (Arc<Alarm>, Waker);
+
 /// Unparks a coroutine, from wherever it is called.
 struct Alarm(Co);
 
@@ -264,17 +267,21 @@ impl std::task::Wake for Alarm {
 impl Task {
     /// A waker that unparks it.
     pub(crate) fn waker(&self, co: Co) -> Waker {
-        let mut waker = self.waker.borrow_mut();
-        let (_, waker) = waker.get_or_insert_with(|| {
+        let kept = self.waker.take().unwrap_or_else(|| {
             let alarm = Arc::new(Alarm(co));
-            (alarm.clone(), Waker::from(alarm))
+            Box::new((alarm.clone(), Waker::from(alarm)))
         });
-        waker.clone()
+        let waker = kept.1.clone();
+        self.waker.set(Some(kept));
+        waker
     }
 
     /// Whether someone has a waker of it.
     pub(crate) fn is_waker_held(&self) -> bool {
+        let kept = self.waker.take();
         // The slot itself holds two.
-        self.waker.borrow().as_ref().is_some_and(|(alarm, _)| Arc::strong_count(alarm) > 2)
+        let held = kept.as_ref().is_some_and(|kept| Arc::strong_count(&kept.0) > 2);
+        self.waker.set(kept);
+        held
     }
 }
