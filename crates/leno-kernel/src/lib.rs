@@ -10,6 +10,7 @@
 
 pub mod bell;
 mod block_on;
+mod caller;
 mod clock;
 mod co;
 mod core;
@@ -31,6 +32,7 @@ mod timers;
 mod wait;
 
 pub use block_on::{block_on, try_block_on};
+pub use caller::has_policy;
 pub use clock::{Platform, RealTime, Time, VirtualTime};
 pub use co::{Co, Object};
 pub use error::{BuildError, CoresError, Exiting, SpawnError};

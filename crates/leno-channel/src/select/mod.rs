@@ -1,0 +1,2 @@
+//! temporary
+pub(crate) mod ticket;
