@@ -44,6 +44,12 @@ impl<T> Packet<T> {
         })
     }
 
+    fn add_waiter(&self, inner: &mut Inner<T>, waiter: &Waiter) {
+        if !inner.is_done && !inner.waiters.iter().any(|other| other.is_same(waiter)) {
+            inner.waiters.push(waiter.clone());
+        }
+    }
+
     fn finish(&self, result: Result<T, Ended>) {
         let mut inner = lock(&self.inner);
         inner.result = Some(result);
@@ -139,6 +145,22 @@ impl<T> JoinHandle<T> {
         lock(&self.packet.inner).is_done
     }
 
+    /// The result, if it has ended; once. For those who wait for several things, with
+    /// [`Self::add_waiter`] before each look.
+    pub fn try_join(&self) -> Option<Result<T, JoinError>> {
+        self.look(None)
+    }
+
+    /// Has `waiter` woken at the end, unless it has ended by now.
+    pub fn add_waiter(&self, waiter: &Waiter) {
+        self.packet.add_waiter(&mut lock(&self.packet.inner), waiter);
+    }
+
+    /// Forgets `waiter`.
+    pub fn remove_waiter(&self, waiter: &Waiter) {
+        self.withdraw(waiter);
+    }
+
     /// Makes it exit; see [`wait::cancel`].
     pub fn cancel(&self) {
         self.packet.cancelled.store(true, SeqCst);
@@ -181,7 +203,7 @@ impl<T> JoinHandle<T> {
         }
         let waiter = Waiter::current();
         loop {
-            if let Some(result) = self.look(&waiter) {
+            if let Some(result) = self.look(Some(&waiter)) {
                 return Ok(result);
             }
             let reason = Reason::Joining(self.co());
@@ -204,8 +226,8 @@ impl<T> JoinHandle<T> {
         }
     }
 
-    /// Takes the result, or leaves the waiter.
-    fn look(&self, waiter: &Waiter) -> Option<Result<T, JoinError>> {
+    /// Takes the result, or leaves the waiter, if there is one.
+    fn look(&self, waiter: Option<&Waiter>) -> Option<Result<T, JoinError>> {
         let mut inner = lock(&self.packet.inner);
         if inner.is_done {
             let result = inner.result.take();
@@ -217,8 +239,8 @@ impl<T> JoinHandle<T> {
                 None => Err(self.error(Why::Taken)),
             });
         }
-        if !inner.waiters.iter().any(|other| other.is_same(waiter)) {
-            inner.waiters.push(waiter.clone());
+        if let Some(waiter) = waiter {
+            self.packet.add_waiter(&mut inner, waiter);
         }
         None
     }
@@ -244,7 +266,7 @@ impl<T> Future for JoinHandle<T> {
     type Output = Result<T, JoinError>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        match self.look(&Waiter::Waker(context.waker().clone())) {
+        match self.look(Some(&Waiter::Waker(context.waker().clone()))) {
             Some(result) => Poll::Ready(result),
             None => Poll::Pending,
         }

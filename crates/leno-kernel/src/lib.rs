@@ -8,6 +8,7 @@
 //! - [`Platform`]: real or virtual time.
 #![deny(unsafe_code)]
 
+mod alarm;
 pub mod bell;
 mod block_on;
 mod caller;
@@ -31,6 +32,7 @@ mod system;
 mod timers;
 mod wait;
 
+pub use alarm::Alarm;
 pub use block_on::{block_on, try_block_on};
 pub use caller::has_policy;
 pub use clock::{Platform, RealTime, Time, VirtualTime};
