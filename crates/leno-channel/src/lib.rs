@@ -5,6 +5,10 @@
 //!
 //! - [`channel()`] (rendezvous), [`bounded`], [`unbounded`]: for the coroutines of one thread.
 //! - [`shared`]: the same for any thread.
+//! - [`Select`] and [`select!`]: one of several things, of any kind.
+//! - [`join`](join()): one value of each of several channels, or nothing.
+//! - [`after`], [`every`], [`never`]: timers to receive from.
+//! - [`Mutex`], [`Semaphore`], [`Condition`], [`WaitGroup`]: locks, made of channels.
 #![forbid(unsafe_code)]
 
 mod channel;
@@ -12,13 +16,16 @@ mod error;
 mod exchange;
 mod flavour;
 mod iter;
+mod join;
 mod label;
+mod lock;
 mod receiver;
 mod recv_future;
 mod select;
 mod send_future;
 mod sender;
 mod sync;
+mod timer;
 mod wait;
 
 pub use channel::{State, bounded, channel, shared, unbounded};
@@ -28,14 +35,18 @@ pub use error::{
 pub use exchange::Who;
 pub use flavour::{Flavour, Local, Shared};
 pub use iter::{IntoIter, Iter, TryIter};
+pub use join::{Join, Joinable, join};
 pub use label::{Label, Named};
+pub use lock::{Condition, Guard, LockError, Mutex, Permit, Semaphore, WaitGroup, Worker};
 pub use receiver::Receiver;
 pub use recv_future::RecvFuture;
+pub use select::{Arm, Receive, Select, SelectError, SelectFuture, Source, Turn, Which};
 pub use send_future::SendFuture;
 pub use sender::Sender;
+pub use timer::{Timer, after, at, every, never};
 
-/// An end of a channel.
+/// Something that can be waited on: an end of a channel, a lock.
 pub trait End {
-    /// What reasons and reports call the channel.
+    /// What reasons and reports call it.
     fn object(&self) -> leno_kernel::Object;
 }

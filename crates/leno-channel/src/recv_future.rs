@@ -29,19 +29,11 @@ impl<'a, T, F: Flavour> Waiting<'a, T, F> {
         self.channel.label()
     }
 
-    pub(crate) fn channel(&self) -> &'a Channel<T, F> {
-        self.channel
-    }
-
     /// Stands in line without looking first.
     pub(crate) fn stand(&mut self, context: &Context<'_>) {
         let waiter = F::waiter(context);
         let (key, _nobody) = self.channel.lock().wait(Side::Hungry, waiter, None, None);
         self.key = Some(key);
-    }
-
-    pub(crate) fn is_in_line(&self) -> bool {
-        self.key.is_some()
     }
 
     pub(crate) fn poll(&mut self, context: &Context<'_>) -> Poll<Option<T>> {

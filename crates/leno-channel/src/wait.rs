@@ -35,7 +35,7 @@ impl<T, F: Flavour> Channel<T, F> {
             Taken::Closed => return Err(Failure::Closed),
             Taken::Empty | Taken::Busy => {}
         }
-        let waiter = self.waiter(deadline, "recv");
+        let waiter = self.waiter(reason, deadline);
         let (key, _nobody) = exchange.wait(Side::Hungry, waiter, None, None);
         drop(exchange);
         self.await_value(key, reason, deadline)
@@ -94,7 +94,7 @@ impl<T, F: Flavour> Channel<T, F> {
             Put::Closed(value) => return Err((Failure::Closed, value)),
             Put::Full(value) | Put::Busy(value) => value,
         };
-        let waiter = self.waiter(deadline, "send");
+        let waiter = self.waiter(Reason::Blocked(self.object), deadline);
         let (key, wakes) = exchange.wait(Side::Blocked, waiter, Some(value), None);
         drop(exchange);
         wakes.wake();
@@ -138,23 +138,22 @@ impl<T, F: Flavour> Channel<T, F> {
     /// Whoever calls, to stand in line.
     #[inline(always)]
     #[track_caller]
-    pub(crate) fn waiter(&self, deadline: Option<Time>, operation: &str) -> Waiter {
+    pub(crate) fn waiter(&self, reason: Reason, deadline: Option<Time>) -> Waiter {
         let waiter = Waiter::current();
         if !F::SHARED && deadline.is_none() && matches!(waiter, Waiter::Thread(_)) {
-            self.refuse_thread(operation);
+            refuse_thread(reason);
         }
         waiter
     }
+}
 
-    #[cold]
-    #[track_caller]
-    fn refuse_thread(&self, operation: &str) -> ! {
-        panic!(
-            "a thread in {operation} at local channel {}: only its own coroutines could end the \
-             wait, and they cannot run meanwhile; use a shared channel, or try_{operation}",
-            self.object,
-        )
-    }
+#[cold]
+#[track_caller]
+fn refuse_thread(reason: Reason) -> ! {
+    panic!(
+        "a thread is {reason}, which is local: only the thread's own coroutines could end the wait, \
+         and they cannot run meanwhile; use a shared one, or the `try_` form"
+    )
 }
 
 #[inline(always)]

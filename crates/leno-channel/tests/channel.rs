@@ -116,7 +116,7 @@ fn a_local_wait_of_a_plain_thread_is_refused_but_ends_with_its_time() {
     let (tx, rx) = channel::<u32>();
     let error = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| rx.recv())).unwrap_err();
     let text = error.downcast_ref::<String>().unwrap();
-    assert!(text.starts_with("a thread in recv at local channel "), "{text}");
+    assert!(text.starts_with("a thread is waiting to receive from channel "), "{text}");
     assert!(matches!(rx.recv_timeout(MS), Err(RecvTimeoutError::TimedOut(_))));
     assert!(matches!(tx.send_timeout(7, MS), Err(SendTimeoutError::TimedOut(7, _))));
     assert_eq!(rx.state(), State::Empty, "both have left");

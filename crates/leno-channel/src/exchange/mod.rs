@@ -15,11 +15,13 @@
 //! for themselves (`select/README.md`).
 
 mod leave;
+mod offer;
 mod parties;
 mod wakes;
 mod who;
 
-pub(crate) use parties::{Key, Left, Seat, Stage};
+pub(crate) use offer::{Offer, Offers};
+pub(crate) use parties::{Key, Seat, Stage};
 pub(crate) use wakes::Wakes;
 pub use who::Who;
 
@@ -138,12 +140,19 @@ impl<T> Exchange<T> {
         if claimant.claim(None) == Claim::Busy {
             return Taken::Busy;
         }
+        let (value, wakes) = self.pop_stored();
+        Taken::Value(value, wakes)
+    }
+
+    /// The first of the stored values, of which there are some.
+    #[inline(always)]
+    fn pop_stored(&mut self) -> (T, Wakes) {
         if let Some((_, value)) = self.returned.pop_front() {
-            return Taken::Value(value, Wakes::Nobody);
+            return (value, Wakes::Nobody);
         }
         let value = self.buffer.pop_front().expect("it is not empty");
         let wakes = if self.blocked.is_empty() { Wakes::Nobody } else { self.refill() };
-        Taken::Value(value, wakes)
+        (value, wakes)
     }
 
     /// There is room in the buffer: someone is blocked no more.
@@ -183,7 +192,7 @@ impl<T> Exchange<T> {
                 Meeting::Nobody => {}
             }
         }
-        if self.buffer.len() < self.capacity {
+        if self.has_room() {
             if claimant.claim(None) == Claim::Busy {
                 return Put::Busy(value);
             }
@@ -275,6 +284,11 @@ impl<T> Exchange<T> {
     /// How many values are stored.
     pub(crate) fn len(&self) -> usize {
         self.returned.len() + self.buffer.len()
+    }
+
+    /// Whether the buffer holds one more.
+    pub(crate) fn has_room(&self) -> bool {
+        self.buffer.len() < self.capacity
     }
 
     pub(crate) fn capacity(&self) -> usize {

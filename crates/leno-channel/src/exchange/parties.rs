@@ -21,6 +21,14 @@ use crate::select::ticket::Ticket;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Key(u32);
 
+#[cfg(test)]
+impl Key {
+    /// For tests without parties.
+    pub(crate) fn numbered(number: usize) -> Key {
+        Key(number as u32)
+    }
+}
+
 /// What has become of a party; see the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
@@ -164,7 +172,7 @@ impl<T> Parties<T> {
         Left {
             value: party.value.take(),
             _waiter: party.waiter.take(),
-            ticket: party.ticket.take(),
+            _ticket: party.ticket.take(),
         }
     }
 
@@ -191,7 +199,7 @@ pub(crate) struct Left<T> {
     pub(crate) value: Option<T>,
     /// Its drop may run code of another executor.
     _waiter: Option<Waiter>,
-    pub(crate) ticket: Option<Seat>,
+    _ticket: Option<Seat>,
 }
 
 impl<T> Index<Key> for Parties<T> {

@@ -29,6 +29,15 @@ impl Who {
     }
 }
 
+impl<T> Party<T> {
+    /// Whether it was not met elsewhere, and is not of one's own select.
+    pub(super) fn can_meet(&self, own: Option<&Ticket>) -> bool {
+        self.ticket.as_ref().is_none_or(|seat| {
+            !seat.ticket.is_done() && own.is_none_or(|own| !core::ptr::eq(&*seat.ticket, own))
+        })
+    }
+}
+
 impl<T> Exchange<T> {
     /// Whom to meet: the first in line, or whomever the policy chooses. Not one's own select.
     #[inline(always)]
@@ -40,7 +49,7 @@ impl<T> Exchange<T> {
         self.parties.first(line)
     }
 
-    fn line(&self, side: Side) -> &Line {
+    pub(super) fn line(&self, side: Side) -> &Line {
         match side {
             Side::Hungry => &self.hungry,
             Side::Blocked => &self.blocked,
@@ -49,16 +58,11 @@ impl<T> Exchange<T> {
     }
 
     fn choose(&self, line: &Line, own: Option<&Ticket>) -> Option<Key> {
-        let is_own = |party: &Party<T>| match (&party.ticket, own) {
-            (Some(seat), Some(own)) => core::ptr::eq(&*seat.ticket, own),
-            _ => false,
-        };
-        let mut free = self.parties.iter(line).filter(|(_, party)| !is_own(party));
+        let mut free = self.parties.iter(line).filter(|(_, party)| party.can_meet(own));
         if !leno_kernel::has_policy() {
             return free.next().map(|(key, _)| key);
         }
-        let free: Vec<_> =
-            free.filter(|(_, p)| p.ticket.as_ref().is_none_or(|s| !s.ticket.is_done())).collect();
+        let free: Vec<_> = free.collect();
         if free.len() < 2 {
             return free.first().map(|(key, _)| *key);
         }
@@ -76,21 +80,15 @@ impl<T> Exchange<T> {
 
     /// Who stands in a line, the first come first.
     pub(crate) fn waiting(&self, side: Side) -> Vec<Who> {
-        let free = |party: &Party<T>| party.ticket.as_ref().is_none_or(|s| !s.ticket.is_done());
         self.parties
             .iter(self.line(side))
-            .filter(|(_, party)| free(party))
+            .filter(|(_, party)| party.can_meet(None))
             .filter_map(|(_, party)| Who::of(party))
             .collect()
     }
 
     /// Whether someone stands in a line who can still be met, other than this select.
     pub(crate) fn is_awaited(&self, side: Side, own: Option<&Ticket>) -> bool {
-        self.parties.iter(self.line(side)).any(|(_, party)| match &party.ticket {
-            None => true,
-            Some(seat) => {
-                !seat.ticket.is_done() && own.is_none_or(|own| !core::ptr::eq(&*seat.ticket, own))
-            }
-        })
+        self.parties.iter(self.line(side)).any(|(_, party)| party.can_meet(own))
     }
 }
