@@ -204,7 +204,7 @@ fn k6_a_channel_knows_who_waits() {
     let hungry: Vec<Co> = (0..2)
         .map(|_| {
             let rx = rx.clone();
-            system.spawn(move || rx.recv().is_ok()).co()
+            system.spawn(move || rx.recv().is_ok()).co().unwrap()
         })
         .collect();
     let future = rx.clone();
@@ -212,7 +212,7 @@ fn k6_a_channel_knows_who_waits() {
     let deadlock = system.run().unwrap_err();
     assert_eq!(deadlock.report.alive[0].state, CoState::Parked(Reason::Hungry(rx.object())));
     assert_eq!(tx.state(), State::Hungry);
-    let all = [Who::Co(hungry[0]), Who::Co(hungry[1]), Who::Co(future.co())];
+    let all = [Who::Co(hungry[0]), Who::Co(hungry[1]), Who::Co(future.co().unwrap())];
     assert_eq!(rx.waiting_receivers(), all);
     assert_eq!(rx.waiting_senders(), []);
     (0..3).for_each(|i| tx.try_send(i).unwrap());
@@ -223,7 +223,10 @@ fn k6_a_channel_knows_who_waits() {
     let blocked = system.spawn(move || sends.send(5).is_ok());
     let deadlock = system.run().unwrap_err();
     assert_eq!(deadlock.report.alive[0].state, CoState::Parked(Reason::Blocked(tx.object())));
-    assert_eq!((tx.state(), tx.waiting_senders()), (State::Blocked, vec![Who::Co(blocked.co())]));
+    assert_eq!(
+        (tx.state(), tx.waiting_senders()),
+        (State::Blocked, vec![Who::Co(blocked.co().unwrap())])
+    );
     assert_eq!(rx.try_recv(), Ok(5));
     system.run().unwrap();
     assert_eq!(tx.state(), State::Empty);
@@ -453,7 +456,7 @@ fn other_wakes_do_no_harm() {
         leno_kernel::unpark(current().unwrap());
         rx.recv()
     });
-    let co = got.co();
+    let co = got.co().unwrap();
     drop(system.spawn(move || {
         for _ in 0..3 {
             leno_kernel::unpark(co);

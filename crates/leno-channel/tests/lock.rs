@@ -71,7 +71,7 @@ fn time_names_and_reports() {
     let deadlock = system.run().unwrap_err();
     assert!(matches!(late.join().unwrap(), Err(LockError::TimedOut(_))));
     assert!(matches!(deadlock.report.alive[0].state, State::Parked(Reason::Lock(_))));
-    assert_eq!(mutex.waiting(), [Who::Co(waits.co())]);
+    assert_eq!(mutex.waiting(), [Who::Co(waits.co().unwrap())]);
     drop(held);
     system.run().unwrap();
     waits.join().unwrap().unwrap();

@@ -28,7 +28,7 @@ fn a_waiting_select_is_met_by_whoever_comes_once() {
     });
     let deadlock = system.run().unwrap_err();
     assert!(matches!(deadlock.report.alive[0].state, CoState::Parked(Reason::Choosing(_))));
-    assert_eq!(probe_a.waiting_receivers(), [Who::Co(waits.co())]);
+    assert_eq!(probe_a.waiting_receivers(), [Who::Co(waits.co().unwrap())]);
     assert_eq!((probe_a.state(), probe_b.state()), (State::Hungry, State::Hungry));
     b.try_send(2).unwrap();
     assert!(a.try_send(1).is_err(), "it was met at b");

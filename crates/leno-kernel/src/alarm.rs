@@ -73,7 +73,7 @@ fn sleeper(when: Time, waker: Waker) -> Co {
         crate::sleep(when.since(now()));
         waker.wake();
     });
-    sleeps.co()
+    sleeps.co().expect("a core has whatever is spawned there")
 }
 
 /// The alarms of all executors that are not ours.
