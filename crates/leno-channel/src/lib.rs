@@ -19,6 +19,8 @@ mod iter;
 mod join;
 mod label;
 mod lock;
+#[cfg(all(test, loom))]
+mod loom_tests;
 mod receiver;
 mod recv_future;
 mod select;

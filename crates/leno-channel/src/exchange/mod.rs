@@ -304,7 +304,7 @@ impl<T> Exchange<T> {
     /// The invariants.
     #[inline(always)]
     fn check(&self) {
-        if cfg!(debug_assertions) && !cfg!(leno_planted) {
+        if cfg!(debug_assertions) {
             self.check_all();
         }
     }

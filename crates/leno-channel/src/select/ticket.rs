@@ -58,8 +58,8 @@ impl Ticket {
 
     fn change(&self, to: u32) -> bool {
         loop {
-            // With `--cfg leno_planted` looking and taking are two steps: loom must notice.
-            let found = if cfg!(leno_planted) {
+            // With `leno_planted="ticket"` looking and taking are two steps: loom must notice.
+            let found = if cfg!(leno_planted = "ticket") {
                 let found = self.word.load(Acquire);
                 if found == WAITING {
                     self.word.store(to, Release);
