@@ -310,24 +310,20 @@ impl<T> Exchange<T> {
     }
 
     fn check_all(&self) {
-        let free = |seat: &Option<Seat>| seat.as_ref().is_none_or(|seat| !seat.ticket.is_done());
+        let object = self.object;
         let is_stored = self.len() > 0;
-        for (_, hungry) in self.parties.iter(&self.hungry).filter(|(_, p)| free(&p.ticket)) {
-            assert!(!is_stored, "channel {} has a value and someone hungry", self.object);
-            for (_, blocked) in self.parties.iter(&self.blocked) {
-                let same = match (&hungry.ticket, &blocked.ticket) {
-                    (Some(own), Some(other)) => Arc::ptr_eq(&own.ticket, &other.ticket),
-                    _ => false,
-                };
-                let apart = same || !free(&blocked.ticket) || !free(&hungry.ticket);
-                assert!(apart, "someone is hungry and someone blocked at channel {}", self.object);
-            }
+        for (_, hungry) in self.parties.iter(&self.hungry) {
+            let own = hungry.ticket.as_ref().map(|seat| &*seat.ticket);
+            let is_alone = !is_stored && !self.is_awaited(Side::Blocked, own);
+            // Looked at last: it may be met elsewhere meanwhile, but not the other way round.
+            assert!(
+                is_alone || !hungry.can_meet(None),
+                "someone is hungry at channel {object}, where there is something to take"
+            );
         }
-        let is_full = self.buffer.len() >= self.capacity;
         assert!(
-            self.blocked.is_empty() || is_full,
-            "blocked, but there is room in {}",
-            self.object
+            !self.has_room() || !self.is_awaited(Side::Blocked, None),
+            "someone is blocked at channel {object}, where there is room"
         );
     }
 }
