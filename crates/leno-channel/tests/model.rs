@@ -146,6 +146,7 @@ impl Random {
     }
 }
 
+type Ends<F> = (Sender<u32, F>, Receiver<u32, F>);
 type Operation<'a> = Pin<Box<dyn Future<Output = Outcome> + 'a>>;
 type Pending<'a> = (usize, Kind, Operation<'a>);
 
@@ -155,12 +156,7 @@ enum Kind {
     Join,
 }
 
-fn program<F: Flavour>(
-    seed: u64,
-    random: &mut Random,
-    ends: &[(Sender<u32, F>, Receiver<u32, F>); 2],
-    with_joins: bool,
-) {
+fn program<F: Flavour>(seed: u64, random: &mut Random, ends: &[Ends<F>; 2], with_joins: bool) {
     let mut model = Model::default();
     for (channel, end) in model.channels.iter_mut().zip(ends) {
         channel.capacity = end.1.capacity().unwrap_or(usize::MAX);
