@@ -44,6 +44,12 @@ impl<T> Packet<T> {
         })
     }
 
+    fn add_waiter(&self, inner: &mut Inner<T>, waiter: &Waiter) {
+        if !inner.is_done && !inner.waiters.iter().any(|other| other.is_same(waiter)) {
+            inner.waiters.push(waiter.clone());
+        }
+    }
+
     fn finish(&self, result: Result<T, Ended>) {
         let mut inner = lock(&self.inner);
         inner.result = Some(result);
@@ -139,6 +145,22 @@ impl<T> JoinHandle<T> {
         lock(&self.packet.inner).is_done
     }
 
+    /// The result, if it has ended; once. For those who wait for several things, with
+    /// [`Self::add_waiter`] before each look.
+    pub fn try_join(&self) -> Option<Result<T, JoinError>> {
+        self.look(None)
+    }
+
+    /// Has `waiter` woken at the end, unless it has ended by now.
+    pub fn add_waiter(&self, waiter: &Waiter) {
+        self.packet.add_waiter(&mut lock(&self.packet.inner), waiter);
+    }
+
+    /// Forgets `waiter`.
+    pub fn remove_waiter(&self, waiter: &Waiter) {
+        self.withdraw(waiter);
+    }
+
     /// Makes it exit; see [`wait::cancel`].
     pub fn cancel(&self) {
         self.packet.cancelled.store(true, SeqCst);
@@ -219,7 +241,7 @@ impl<T> JoinHandle<T> {
         }
     }
 
-    /// Takes the result, or leaves the waiter.
+    /// Takes the result, or leaves the waiter, if there is one.
     fn look(&self, waiter: Option<&Waiter>) -> Option<Result<T, JoinError>> {
         let mut inner = lock(&self.packet.inner);
         if inner.is_done {
@@ -232,10 +254,8 @@ impl<T> JoinHandle<T> {
                 None => Err(self.error(Why::Taken)),
             });
         }
-        if let Some(waiter) = waiter
-            && !inner.waiters.iter().any(|other| other.is_same(waiter))
-        {
-            inner.waiters.push(waiter.clone());
+        if let Some(waiter) = waiter {
+            self.packet.add_waiter(&mut inner, waiter);
         }
         None
     }

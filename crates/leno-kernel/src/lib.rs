@@ -9,9 +9,11 @@
 //! - [`Platform`]: real or virtual time.
 #![deny(unsafe_code)]
 
+mod alarm;
 pub mod bell;
 mod block_on;
 mod blocking;
+mod caller;
 mod clock;
 mod co;
 mod core;
@@ -32,8 +34,10 @@ mod system;
 mod timers;
 mod wait;
 
+pub use alarm::Alarm;
 pub use block_on::{block_on, try_block_on};
 pub use blocking::blocking;
+pub use caller::has_policy;
 pub use clock::{Platform, RealTime, Time, VirtualTime};
 pub use co::{Co, Object};
 pub use error::{BuildError, CoresError, Exiting, SpawnError};

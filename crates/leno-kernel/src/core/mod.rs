@@ -241,6 +241,11 @@ impl Core {
         self.timers.borrow_mut().remove(key).is_some()
     }
 
+    /// Whether user code decides.
+    pub(crate) fn has_policy(&self) -> bool {
+        matches!(*self.queue.borrow(), Queue::Policy(_))
+    }
+
     /// Answers a choice that the rules leave open.
     pub(crate) fn choose(&self, choice: &Choice<'_>) -> usize {
         self.queue.borrow_mut().choose(choice)

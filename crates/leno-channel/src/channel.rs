@@ -1,0 +1,156 @@
+//! A channel: an exchange behind a lock, and how to make one.
+
+use leno_kernel::{Name, Object};
+use std::sync::Arc;
+
+use crate::exchange::{Exchange, UNBOUNDED};
+use crate::flavour::{Flavour, Local, Shared};
+use crate::label::{Label, Named};
+use crate::{Receiver, Sender};
+
+/// What both ends refer to.
+pub(crate) struct Channel<T, F: Flavour> {
+    pub(crate) object: Object,
+    exchange: F::Lock<Exchange<T>>,
+}
+
+impl<T, F: Flavour> Channel<T, F> {
+    pub(crate) fn new(capacity: usize) -> Channel<T, F> {
+        let object = F::object();
+        Channel { object, exchange: F::guard(Exchange::new(capacity, object)) }
+    }
+
+    #[inline(always)]
+    pub(crate) fn lock(&self) -> F::Guard<'_, Exchange<T>> {
+        F::lock(&self.exchange)
+    }
+
+    #[cold]
+    pub(crate) fn label(&self) -> Label {
+        Label::new(self.object, self.lock().name.clone())
+    }
+
+    pub(crate) fn set_name(&self, name: impl Into<Name>) {
+        let old = self.lock().name.replace(Arc::new(name.into()));
+        drop(old);
+    }
+
+    /// Closes it, and tells whoever waits.
+    pub(crate) fn close(&self) {
+        let rest = self.lock().close();
+        rest.wakes.wake();
+    }
+}
+
+/// What a channel's lines are like (K4): never are both sides there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum State {
+    /// Nobody waits.
+    Empty,
+    /// Someone waits to receive.
+    Hungry,
+    /// Someone waits to send.
+    Blocked,
+}
+
+fn ends<T, F: Flavour>(capacity: usize) -> (Sender<T, F>, Receiver<T, F>) {
+    let channel = F::refer(Channel::new(capacity));
+    (Sender::first(channel.clone()), Receiver::first(channel))
+}
+
+/// A channel without a buffer, for the coroutines of one thread: whoever comes first waits for the
+/// other (a rendezvous).
+///
+/// # Examples
+/// ```
+/// use leno_channel::channel;
+/// use leno_kernel::LocalSystem;
+///
+/// let system = LocalSystem::new();
+/// let (tx, rx) = channel();
+/// drop(system.spawn(move || (1..=3).for_each(|i| tx.send(i).unwrap())));
+/// let sum = system.spawn(move || rx.iter().sum::<i32>());
+/// system.run()?;
+/// assert_eq!(sum.join()?, 6);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
+    ends::<T, Local>(0)
+}
+
+/// A channel that holds `capacity` values, for the coroutines of one thread.
+///
+/// # Examples
+/// ```
+/// let (tx, rx) = leno_channel::bounded(1);
+/// tx.send('a')?;
+/// assert_eq!(tx.try_send('b').unwrap_err().into_inner(), 'b', "it is full");
+/// assert_eq!(rx.recv()?, 'a');
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn bounded<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
+    ends::<T, Local>(capacity)
+}
+
+/// A channel that holds any number of values, for the coroutines of one thread.
+///
+/// # Examples
+/// ```
+/// let (tx, rx) = leno_channel::unbounded();
+/// (0..100).for_each(|i| tx.send(i).unwrap());
+/// assert_eq!(rx.try_iter().count(), 100);
+/// ```
+pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
+    ends::<T, Local>(UNBOUNDED)
+}
+
+/// Channels and locks for any thread: the same, and `Send`.
+pub mod shared {
+    use super::{Receiver, Sender, Shared, UNBOUNDED, ends};
+
+    /// As [`channel`](crate::channel()), for any thread.
+    ///
+    /// # Examples
+    /// ```
+    /// let (tx, rx) = leno_channel::shared::channel();
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| tx.send("met").unwrap());
+    ///     assert_eq!(rx.recv().unwrap(), "met");
+    /// });
+    /// ```
+    pub fn channel<T>() -> (Sender<T, Shared>, Receiver<T, Shared>) {
+        ends(0)
+    }
+
+    /// As [`bounded`](crate::bounded), for any thread.
+    ///
+    /// # Examples
+    /// ```
+    /// let (tx, rx) = leno_channel::shared::bounded(2);
+    /// let sender = std::thread::spawn(move || (0..10).for_each(|i| tx.send(i).unwrap()));
+    /// assert_eq!(rx.iter().sum::<i32>(), 45);
+    /// sender.join().unwrap();
+    /// ```
+    pub fn bounded<T>(capacity: usize) -> (Sender<T, Shared>, Receiver<T, Shared>) {
+        ends(capacity)
+    }
+
+    /// As [`unbounded`](crate::unbounded), for any thread.
+    ///
+    /// # Examples
+    /// ```
+    /// let (tx, rx) = leno_channel::shared::unbounded();
+    /// tx.send(1).unwrap();
+    /// assert_eq!(std::thread::spawn(move || rx.recv()).join().unwrap(), Ok(1));
+    /// ```
+    pub fn unbounded<T>() -> (Sender<T, Shared>, Receiver<T, Shared>) {
+        ends(UNBOUNDED)
+    }
+}
+
+impl<T, F: Flavour> Named for (Sender<T, F>, Receiver<T, F>) {
+    fn named(self, name: impl Into<Name>) -> Self {
+        self.0.channel.set_name(name);
+        self
+    }
+}

@@ -1,0 +1,108 @@
+//! Leaving an exchange: taking one's slot back, giving up, closing.
+//!
+//! A value is never lost because its receiver gives up: if it was handed over by then, it goes to
+//! the next who is hungry, or to the front, in the order in which values were handed over.
+
+use super::parties::{Key, Left, Stage};
+use super::{Exchange, Meeting, Side, Wakes};
+use crate::select::ticket::{Caller, Claimant};
+use leno_kernel::Waiter;
+
+/// What is dropped once the lock is released.
+pub(crate) struct Rest<T> {
+    pub(crate) wakes: Wakes,
+    _values: Vec<T>,
+}
+
+impl<T> Exchange<T> {
+    /// What has become of a party.
+    #[inline(always)]
+    pub(crate) fn stage(&self, key: Key) -> Stage {
+        self.parties[key].stage
+    }
+
+    /// Takes the slot of a party back that is [`Stage::Met`] or [`Stage::Refused`].
+    #[inline(always)]
+    pub(crate) fn finish(&mut self, key: Key) -> Left<T> {
+        self.parties.remove(key)
+    }
+
+    /// Takes a slot back, whatever has become of its party, and leaves the line.
+    pub(crate) fn withdraw(&mut self, side: Side, key: Key) -> (Stage, Left<T>) {
+        self.unlink(side, key);
+        let stage = self.stage(key);
+        let left = self.parties.remove(key);
+        self.check();
+        (stage, left)
+    }
+
+    /// The same for a hungry party that gives up: what it was handed goes to others.
+    pub(crate) fn give_up(&mut self, key: Key) -> (Left<T>, Wakes) {
+        let order = self.parties[key].order;
+        let (stage, mut left) = self.withdraw(Side::Hungry, key);
+        let wakes = match left.value.take() {
+            Some(value) if stage == Stage::Met => self.put_back(order, value),
+            _ => Wakes::Nobody,
+        };
+        (left, wakes)
+    }
+
+    /// A value that was handed over comes back.
+    fn put_back(&mut self, order: u64, value: T) -> Wakes {
+        if let Meeting::With(key) = self.meet(Side::Hungry, &Caller) {
+            return self.hand(key, order, value);
+        }
+        let place = self.returned.partition_point(|(earlier, _)| *earlier < order);
+        self.returned.insert(place, (order, value));
+        self.check();
+        self.call_joiners()
+    }
+
+    /// Whom to wake when a party is met; the other one is given back, to be dropped.
+    pub(crate) fn set_waiter(&mut self, key: Key, waiter: Waiter) -> Option<Waiter> {
+        self.parties[key].waiter.replace(waiter)
+    }
+
+    /// How the party is woken, if that was not done.
+    pub(crate) fn waiter(&self, key: Key) -> Option<&Waiter> {
+        self.parties[key].waiter.as_ref()
+    }
+
+    /// No more values: what is stored can be taken, whoever waits is told.
+    pub(crate) fn close(&mut self) -> Rest<T> {
+        self.closed = true;
+        let mut wakes = self.refuse(Side::Hungry);
+        wakes.add(self.refuse(Side::Blocked));
+        wakes.add(self.call_joiners());
+        Rest { wakes, _values: Vec::new() }
+    }
+
+    /// The last sender has gone.
+    pub(crate) fn no_senders(&mut self) -> Rest<T> {
+        let mut wakes = self.refuse(Side::Hungry);
+        wakes.add(self.call_joiners());
+        Rest { wakes, _values: Vec::new() }
+    }
+
+    /// The last receiver has gone: nobody will ever take what is stored.
+    pub(crate) fn no_receivers(&mut self) -> Rest<T> {
+        let wakes = self.refuse(Side::Blocked);
+        let values = self.returned.drain(..).map(|(_, value)| value).chain(self.buffer.drain(..));
+        Rest { wakes, _values: values.collect() }
+    }
+
+    fn refuse(&mut self, side: Side) -> Wakes {
+        let mut waiters = Vec::new();
+        loop {
+            let line = if side == Side::Hungry { &self.hungry } else { &self.blocked };
+            let Some(key) = self.parties.first(line) else { break };
+            self.unlink(side, key);
+            let party = &mut self.parties[key];
+            if Caller.claim(party.ticket.as_ref()) == crate::select::ticket::Claim::Won {
+                party.stage = Stage::Refused;
+                waiters.extend(party.waiter.take());
+            }
+        }
+        Wakes::Many(waiters)
+    }
+}

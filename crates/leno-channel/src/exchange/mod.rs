@@ -1,0 +1,329 @@
+//! An exchange: where values and those who wait for them meet. The inside of every channel, behind
+//! its lock; semaphores, mutexes and the like are made of it, too.
+//!
+//! Three lines: the *hungry* wait for a value, the *blocked* wait to get rid of one, the *joiners*
+//! wait for values of several channels at once. Values wait in the buffer, which holds as many as
+//! the channel's capacity; those that were handed to someone who gave up come before them.
+//!
+//! Invariants, checked in debug builds after every change:
+//! - whenever someone is hungry, there is no value here and nobody is blocked (K4), except parties
+//!   of one select with itself, and selects that were met elsewhere and have not left yet;
+//! - someone is blocked only if the buffer is full;
+//! - values are taken in the order in which they came.
+//!
+//! Joiners are never handed anything. They are called when there is something to look at, and look
+//! for themselves (`select/README.md`).
+
+mod leave;
+mod offer;
+mod parties;
+mod wakes;
+mod who;
+
+pub(crate) use offer::{Offer, Offers};
+pub(crate) use parties::{Key, Seat, Stage};
+pub(crate) use wakes::Wakes;
+pub use who::Who;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use leno_kernel::{Name, Object, Waiter};
+
+use self::parties::{Line, Parties};
+use crate::select::ticket::{Caller, Claim, Claimant};
+
+/// Holds any number of values.
+pub(crate) const UNBOUNDED: usize = usize::MAX;
+
+/// See the module.
+pub(crate) struct Exchange<T> {
+    capacity: usize,
+    buffer: VecDeque<T>,
+    /// Values whose receivers gave up, with their order.
+    returned: VecDeque<(u64, T)>,
+    parties: Parties<T>,
+    hungry: Line,
+    blocked: Line,
+    joiners: Line,
+    /// How many values were handed over.
+    handed: u64,
+    closed: bool,
+    pub(crate) senders: usize,
+    pub(crate) receivers: usize,
+    /// Where the next fair select that begins here looks first.
+    turn: usize,
+    object: Object,
+    pub(crate) name: Option<Arc<Name>>,
+}
+
+/// Which line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Hungry,
+    Blocked,
+    Joiners,
+}
+
+/// What taking a value came to.
+pub(crate) enum Taken<T> {
+    Value(T, Wakes),
+    Empty,
+    Closed,
+    /// The select that asks has been met elsewhere.
+    Busy,
+}
+
+/// What putting a value came to.
+pub(crate) enum Put<T> {
+    Done(Wakes),
+    Full(T),
+    Closed(T),
+    /// The select that asks has been met elsewhere.
+    Busy(T),
+}
+
+enum Meeting {
+    With(Key),
+    Nobody,
+    Busy,
+}
+
+impl<T> Exchange<T> {
+    /// Empty, with one sender and one receiver.
+    pub(crate) fn new(capacity: usize, object: Object) -> Exchange<T> {
+        Exchange {
+            capacity,
+            buffer: VecDeque::new(),
+            returned: VecDeque::new(),
+            parties: Parties::new(),
+            hungry: Line::new(),
+            blocked: Line::new(),
+            joiners: Line::new(),
+            handed: 0,
+            closed: false,
+            senders: 1,
+            receivers: 1,
+            turn: 0,
+            object,
+            name: None,
+        }
+    }
+
+    /// Takes the next value.
+    #[inline(always)]
+    pub(crate) fn take<C: Claimant>(&mut self, claimant: &C) -> Taken<T> {
+        if !self.returned.is_empty() || !self.buffer.is_empty() {
+            return self.take_stored(claimant);
+        }
+        if !self.blocked.is_empty() {
+            match self.meet(Side::Blocked, claimant) {
+                Meeting::With(key) => {
+                    let (value, wakes) = self.relieve(key);
+                    return Taken::Value(value, wakes);
+                }
+                Meeting::Busy => return Taken::Busy,
+                Meeting::Nobody => {}
+            }
+        }
+        if !self.will_come() {
+            return match claimant.claim(None) {
+                Claim::Busy => Taken::Busy,
+                _ => Taken::Closed,
+            };
+        }
+        Taken::Empty
+    }
+
+    #[inline(always)]
+    fn take_stored<C: Claimant>(&mut self, claimant: &C) -> Taken<T> {
+        if claimant.claim(None) == Claim::Busy {
+            return Taken::Busy;
+        }
+        let (value, wakes) = self.pop_stored();
+        Taken::Value(value, wakes)
+    }
+
+    /// The first of the stored values, of which there are some.
+    #[inline(always)]
+    fn pop_stored(&mut self) -> (T, Wakes) {
+        if let Some((_, value)) = self.returned.pop_front() {
+            return (value, Wakes::Nobody);
+        }
+        let value = self.buffer.pop_front().expect("it is not empty");
+        let wakes = if self.blocked.is_empty() { Wakes::Nobody } else { self.refill() };
+        (value, wakes)
+    }
+
+    /// There is room in the buffer: someone is blocked no more.
+    fn refill(&mut self) -> Wakes {
+        let Meeting::With(key) = self.meet(Side::Blocked, &Caller) else { return Wakes::Nobody };
+        let (value, wakes) = self.relieve(key);
+        self.buffer.push_back(value);
+        self.check();
+        wakes
+    }
+
+    /// Takes the value of a blocked party that was met.
+    #[inline(always)]
+    fn relieve(&mut self, key: Key) -> (T, Wakes) {
+        let party = &mut self.parties[key];
+        let value = party.value.take().expect("a blocked party has a value");
+        (value, Wakes::of(party.waiter.take()))
+    }
+
+    /// Gives a value to whoever waits longest, or to the buffer.
+    #[inline(always)]
+    pub(crate) fn put<C: Claimant>(&mut self, value: T, claimant: &C) -> Put<T> {
+        if self.closed || self.receivers == 0 {
+            return match claimant.claim(None) {
+                Claim::Busy => Put::Busy(value),
+                _ => Put::Closed(value),
+            };
+        }
+        if !self.hungry.is_empty() {
+            match self.meet(Side::Hungry, claimant) {
+                Meeting::With(key) => {
+                    let order = self.handed;
+                    self.handed += 1;
+                    return Put::Done(self.hand(key, order, value));
+                }
+                Meeting::Busy => return Put::Busy(value),
+                Meeting::Nobody => {}
+            }
+        }
+        if self.has_room() {
+            if claimant.claim(None) == Claim::Busy {
+                return Put::Busy(value);
+            }
+            self.buffer.push_back(value);
+            self.check();
+            return Put::Done(self.call_joiners());
+        }
+        Put::Full(value)
+    }
+
+    /// Gives a value to a hungry party that was met.
+    #[inline(always)]
+    fn hand(&mut self, key: Key, order: u64, value: T) -> Wakes {
+        let party = &mut self.parties[key];
+        party.value = Some(value);
+        party.order = order;
+        Wakes::of(party.waiter.take())
+    }
+
+    /// Puts a party into a line, after [`Self::take`] or [`Self::put`] have found nothing.
+    #[inline(always)]
+    pub(crate) fn wait(
+        &mut self,
+        side: Side,
+        waiter: Waiter,
+        value: Option<T>,
+        seat: Option<Seat>,
+    ) -> (Key, Wakes) {
+        let line = match side {
+            Side::Hungry => &mut self.hungry,
+            Side::Blocked => &mut self.blocked,
+            Side::Joiners => &mut self.joiners,
+        };
+        let key = self.parties.add(line, waiter, value, seat);
+        self.check();
+        (key, if side == Side::Blocked { self.call_joiners() } else { Wakes::Nobody })
+    }
+
+    /// There is something to look at.
+    #[inline(always)]
+    fn call_joiners(&mut self) -> Wakes {
+        if self.joiners.is_empty() { Wakes::Nobody } else { self.call_all_joiners() }
+    }
+
+    #[cold]
+    fn call_all_joiners(&mut self) -> Wakes {
+        let keys: Vec<Key> = self.parties.iter(&self.joiners).map(|(key, _)| key).collect();
+        Wakes::Many(keys.into_iter().filter_map(|key| self.parties[key].waiter.take()).collect())
+    }
+
+    /// Finds a party in a line, makes sure that it is free, and takes it out.
+    #[inline(always)]
+    fn meet<C: Claimant>(&mut self, side: Side, claimant: &C) -> Meeting {
+        loop {
+            let Some(key) = self.pick(side, claimant.ticket()) else { return Meeting::Nobody };
+            let claim = claimant.claim(self.parties[key].ticket.as_ref());
+            if claim == Claim::Busy {
+                return Meeting::Busy;
+            }
+            self.unlink(side, key);
+            if claim == Claim::Won {
+                self.parties[key].stage = Stage::Met;
+                return Meeting::With(key);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn unlink(&mut self, side: Side, key: Key) {
+        let line = match side {
+            Side::Hungry => &mut self.hungry,
+            Side::Blocked => &mut self.blocked,
+            Side::Joiners => &mut self.joiners,
+        };
+        self.parties.unlink(line, key);
+    }
+
+    /// Whether a value may still come.
+    #[inline(always)]
+    pub(crate) fn will_come(&self) -> bool {
+        !self.closed && self.senders > 0
+    }
+
+    /// Whether a value may still be taken.
+    pub(crate) fn will_go(&self) -> bool {
+        !self.closed && self.receivers > 0
+    }
+
+    /// How many values are stored.
+    pub(crate) fn len(&self) -> usize {
+        self.returned.len() + self.buffer.len()
+    }
+
+    /// Whether the buffer holds one more.
+    pub(crate) fn has_room(&self) -> bool {
+        self.buffer.len() < self.capacity
+    }
+
+    pub(crate) fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Where a fair select looks first, of so many alternatives.
+    pub(crate) fn next_turn(&mut self) -> usize {
+        self.turn = self.turn.wrapping_add(1);
+        self.turn
+    }
+
+    /// The invariants.
+    #[inline(always)]
+    fn check(&self) {
+        if cfg!(debug_assertions) {
+            self.check_all();
+        }
+    }
+
+    fn check_all(&self) {
+        let object = self.object;
+        let is_stored = self.len() > 0;
+        for (_, hungry) in self.parties.iter(&self.hungry) {
+            let own = hungry.ticket.as_ref().map(|seat| &*seat.ticket);
+            let is_alone = !is_stored && !self.is_awaited(Side::Blocked, own);
+            // Looked at last: it may be met elsewhere meanwhile, but not the other way round.
+            assert!(
+                is_alone || !hungry.can_meet(None),
+                "someone is hungry at channel {object}, where there is something to take"
+            );
+        }
+        assert!(
+            !self.has_room() || !self.is_awaited(Side::Blocked, None),
+            "someone is blocked at channel {object}, where there is room"
+        );
+    }
+}

@@ -1,0 +1,68 @@
+//! Looking at what could be taken, and taking it later under the same lock: for joins, which take
+//! from several exchanges or from none.
+
+use super::parties::{Key, Seat, Stage};
+use super::{Exchange, Side, Wakes};
+use crate::select::ticket::Ticket;
+
+/// What an exchange has to offer.
+pub(crate) enum Offers {
+    /// Any of these, preferably the first; not empty.
+    Some(Vec<Offer>),
+    Nothing,
+    /// Nothing will ever come.
+    Closed,
+}
+
+/// Something that can be taken.
+#[derive(Clone)]
+pub(crate) enum Offer {
+    /// The first of the stored values.
+    Stored,
+    /// The value of a blocked party, of a select if there is a seat.
+    Party(Key, Option<Seat>),
+}
+
+impl Offer {
+    /// What must be settled before it is taken.
+    pub(crate) fn seat(&self) -> Option<&Seat> {
+        match self {
+            Offer::Party(_, seat) => seat.as_ref(),
+            Offer::Stored => None,
+        }
+    }
+}
+
+impl<T> Exchange<T> {
+    /// What can be taken now, other than from one's own select.
+    pub(crate) fn offers(&self, own: Option<&Ticket>) -> Offers {
+        if self.len() > 0 {
+            return Offers::Some(vec![Offer::Stored]);
+        }
+        let Some(first) = self.pick(Side::Blocked, own) else {
+            return if self.will_come() { Offers::Nothing } else { Offers::Closed };
+        };
+        let line = self.parties.iter(self.line(Side::Blocked));
+        let mut offers: Vec<_> = line
+            .filter(|(_, party)| party.can_meet(own))
+            .map(|(key, party)| (key != first, Offer::Party(key, party.ticket.clone())))
+            .collect();
+        offers.sort_by_key(|(is_later, _)| *is_later);
+        match offers.is_empty() {
+            true => Offers::Nothing,
+            false => Offers::Some(offers.into_iter().map(|(_, offer)| offer).collect()),
+        }
+    }
+
+    /// Takes what was offered under the same lock, and settled since.
+    pub(crate) fn accept(&mut self, offer: &Offer) -> (T, Wakes) {
+        match offer {
+            Offer::Stored => self.pop_stored(),
+            Offer::Party(key, _) => {
+                self.unlink(Side::Blocked, *key);
+                self.parties[*key].stage = Stage::Met;
+                self.relieve(*key)
+            }
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Those who wait at an exchange, in lines.
+//!
+//! A party has a slot from when it begins to wait until it takes its slot back itself; slots are
+//! used again, so waiting allocates nothing once there were as many. While it can still be met it
+//! stands in a line; whoever meets it takes it out.
+//!
+//! ```text
+//!   from      to
+//!   Waiting   Met       a value was handed to it, or taken from it
+//!   Waiting   Refused   the channel was closed
+//! ```
+
+use core::ops::{Index, IndexMut};
+use std::sync::Arc;
+
+use leno_kernel::Waiter;
+
+use crate::select::ticket::Ticket;
+
+/// Which party: its slot, which is its own until it takes it back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Key(u32);
+
+#[cfg(test)]
+impl Key {
+    /// For tests without parties.
+    pub(crate) fn numbered(number: usize) -> Key {
+        Key(number as u32)
+    }
+}
+
+/// What has become of a party; see the module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    Waiting,
+    Met,
+    Refused,
+}
+
+/// One that waits.
+pub(crate) struct Party<T> {
+    pub(crate) stage: Stage,
+    in_line: bool,
+    before: u32,
+    /// The next in line, or in the list of slots that nobody uses.
+    after: u32,
+    /// What it offers, or was handed.
+    pub(crate) value: Option<T>,
+    /// How it is woken; taken by whoever wakes it.
+    pub(crate) waiter: Option<Waiter>,
+    /// Of a select: it can be met in several lines, but only once.
+    pub(crate) ticket: Option<Seat>,
+    /// When its value was handed over, among others.
+    pub(crate) order: u64,
+}
+
+/// The place of an alternative in its select.
+#[derive(Clone)]
+pub(crate) struct Seat {
+    pub(crate) ticket: Arc<Ticket>,
+    pub(crate) alternative: u32,
+}
+
+const NOBODY: u32 = u32::MAX;
+
+/// A line of parties, the first come first.
+pub(crate) struct Line {
+    first: u32,
+    last: u32,
+    len: u32,
+}
+
+impl Line {
+    pub(crate) const fn new() -> Line {
+        Line { first: NOBODY, last: NOBODY, len: 0 }
+    }
+
+    #[inline(always)]
+    pub(crate) fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+/// The slots.
+pub(crate) struct Parties<T> {
+    slots: Vec<Party<T>>,
+    unused: u32,
+}
+
+impl<T> Parties<T> {
+    pub(crate) const fn new() -> Parties<T> {
+        Parties { slots: Vec::new(), unused: NOBODY }
+    }
+
+    /// Puts a party at the end of a line.
+    #[inline(always)]
+    pub(crate) fn add(
+        &mut self,
+        line: &mut Line,
+        waiter: Waiter,
+        value: Option<T>,
+        ticket: Option<Seat>,
+    ) -> Key {
+        let key = if self.unused == NOBODY { self.grow() } else { self.unused };
+        let party = &mut self.slots[key as usize];
+        self.unused = party.after;
+        party.stage = Stage::Waiting;
+        party.in_line = true;
+        party.before = line.last;
+        party.after = NOBODY;
+        party.value = value;
+        party.waiter = Some(waiter);
+        party.ticket = ticket;
+        match line.last {
+            NOBODY => line.first = key,
+            last => self.slots[last as usize].after = key,
+        }
+        line.last = key;
+        line.len += 1;
+        Key(key)
+    }
+
+    #[cold]
+    fn grow(&mut self) -> u32 {
+        let key = u32::try_from(self.slots.len()).expect("so many cannot wait");
+        self.slots.push(Party {
+            stage: Stage::Waiting,
+            in_line: false,
+            before: NOBODY,
+            after: NOBODY,
+            value: None,
+            waiter: None,
+            ticket: None,
+            order: 0,
+        });
+        key
+    }
+
+    /// Takes a party out of its line, if it stands there.
+    #[inline(always)]
+    pub(crate) fn unlink(&mut self, line: &mut Line, key: Key) {
+        let party = &mut self.slots[key.0 as usize];
+        if !party.in_line {
+            return;
+        }
+        party.in_line = false;
+        let (before, after) = (party.before, party.after);
+        match before {
+            NOBODY => line.first = after,
+            before => self.slots[before as usize].after = after,
+        }
+        match after {
+            NOBODY => line.last = before,
+            after => self.slots[after as usize].before = before,
+        }
+        line.len -= 1;
+    }
+
+    /// Takes a slot back, which is in no line any more. What it still holds is for the caller to
+    /// drop once the lock is released.
+    #[inline(always)]
+    pub(crate) fn remove(&mut self, key: Key) -> Left<T> {
+        let party = &mut self.slots[key.0 as usize];
+        debug_assert!(!party.in_line, "a party leaves its line before its slot");
+        party.after = self.unused;
+        self.unused = key.0;
+        Left {
+            value: party.value.take(),
+            _waiter: party.waiter.take(),
+            _ticket: party.ticket.take(),
+        }
+    }
+
+    /// The parties of a line, in order.
+    pub(crate) fn iter<'a>(&'a self, line: &Line) -> impl Iterator<Item = (Key, &'a Party<T>)> {
+        let mut next = line.first;
+        core::iter::from_fn(move || {
+            let party = self.slots.get(next as usize)?;
+            let key = Key(next);
+            next = party.after;
+            Some((key, party))
+        })
+    }
+
+    /// The first of a line.
+    #[inline(always)]
+    pub(crate) fn first(&self, line: &Line) -> Option<Key> {
+        (line.first != NOBODY).then_some(Key(line.first))
+    }
+}
+
+/// What a party leaves behind in its slot.
+pub(crate) struct Left<T> {
+    pub(crate) value: Option<T>,
+    /// Its drop may run code of another executor.
+    _waiter: Option<Waiter>,
+    _ticket: Option<Seat>,
+}
+
+impl<T> Index<Key> for Parties<T> {
+    type Output = Party<T>;
+
+    #[inline(always)]
+    fn index(&self, key: Key) -> &Party<T> {
+        &self.slots[key.0 as usize]
+    }
+}
+
+impl<T> IndexMut<Key> for Parties<T> {
+    #[inline(always)]
+    fn index_mut(&mut self, key: Key) -> &mut Party<T> {
+        &mut self.slots[key.0 as usize]
+    }
+}

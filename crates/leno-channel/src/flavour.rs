@@ -1,0 +1,115 @@
+//! Local or shared: the one thing in which two kinds of channel differ.
+//!
+//! Everything in this crate is written once, over a [`Flavour`]: how something is referred to, how
+//! it is locked. [`Local`] has a reference count and a borrow flag, [`Shared`] an atomic count and a
+//! mutex. Locks are held for a few instructions, never while anyone waits or code of a user runs,
+//! except for a policy that is asked to choose.
+
+use core::cell::{RefCell, RefMut};
+use core::ops::{Deref, DerefMut};
+use core::task::Context;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use leno_kernel::{Object, Waiter};
+
+use crate::sync::{Mutex, MutexGuard, lock};
+
+/// For one thread: neither `Send` nor atomic.
+#[derive(Clone, Copy, Debug)]
+pub enum Local {}
+
+/// For any thread.
+#[derive(Clone, Copy, Debug)]
+pub enum Shared {}
+
+/// [`Local`] or [`Shared`].
+pub trait Flavour: Sealed + Sized + 'static {}
+
+impl Flavour for Local {}
+impl Flavour for Shared {}
+
+/// What a flavour consists of; nobody else can make one.
+pub trait Sealed {
+    /// Whether any thread may use it.
+    const SHARED: bool;
+    /// A counted reference.
+    type Ref<X>: Clone + Deref<Target = X>;
+    /// Something that is used by one at a time.
+    type Lock<X>;
+    /// The right to use it.
+    type Guard<'a, X: 'a>: DerefMut<Target = X>;
+
+    /// Makes a reference.
+    fn refer<X>(target: X) -> Self::Ref<X>;
+    /// Makes a lock.
+    fn guard<X>(content: X) -> Self::Lock<X>;
+    /// Locks.
+    fn lock<X>(lock: &Self::Lock<X>) -> Self::Guard<'_, X>;
+    /// Names something new that can be waited on.
+    fn object() -> Object;
+    /// Who is to be woken for this future.
+    fn waiter(context: &Context<'_>) -> Waiter;
+}
+
+impl Sealed for Local {
+    const SHARED: bool = false;
+    type Ref<X> = Rc<X>;
+    type Lock<X> = RefCell<X>;
+    type Guard<'a, X: 'a> = RefMut<'a, X>;
+
+    #[inline(always)]
+    fn refer<X>(target: X) -> Rc<X> {
+        Rc::new(target)
+    }
+
+    #[inline(always)]
+    fn guard<X>(content: X) -> RefCell<X> {
+        RefCell::new(content)
+    }
+
+    #[inline(always)]
+    fn lock<X>(lock: &RefCell<X>) -> RefMut<'_, X> {
+        lock.borrow_mut()
+    }
+
+    fn object() -> Object {
+        Object::local()
+    }
+
+    /// The coroutine itself where that is enough: then its system knows that nobody outside can
+    /// wake it.
+    fn waiter(context: &Context<'_>) -> Waiter {
+        Waiter::of(context)
+    }
+}
+
+impl Sealed for Shared {
+    const SHARED: bool = true;
+    type Ref<X> = Arc<X>;
+    type Lock<X> = Mutex<X>;
+    type Guard<'a, X: 'a> = MutexGuard<'a, X>;
+
+    #[inline(always)]
+    fn refer<X>(target: X) -> Arc<X> {
+        Arc::new(target)
+    }
+
+    #[inline(always)]
+    fn guard<X>(content: X) -> Mutex<X> {
+        Mutex::new(content)
+    }
+
+    #[inline(always)]
+    fn lock<X>(mutex: &Mutex<X>) -> MutexGuard<'_, X> {
+        lock(mutex)
+    }
+
+    fn object() -> Object {
+        Object::shared()
+    }
+
+    fn waiter(context: &Context<'_>) -> Waiter {
+        Waiter::Waker(context.waker().clone())
+    }
+}

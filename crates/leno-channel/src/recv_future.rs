@@ -1,0 +1,113 @@
+//! Receiving, for futures.
+//!
+//! A party that stands in line keeps its slot until the future is ready or dropped; a dropped one
+//! gives up as one that exits does.
+
+use core::fmt;
+use core::pin::Pin;
+use core::task::{Context, Poll};
+
+use crate::channel::Channel;
+use crate::error::RecvError;
+use crate::exchange::{Key, Side, Stage, Taken};
+use crate::flavour::{Flavour, Local};
+use crate::select::ticket::Caller;
+use crate::{Label, Receiver};
+
+/// Waits at a channel for its next value; `None` when nothing will ever come.
+pub(crate) struct Waiting<'a, T, F: Flavour> {
+    channel: &'a Channel<T, F>,
+    key: Option<Key>,
+}
+
+impl<'a, T, F: Flavour> Waiting<'a, T, F> {
+    pub(crate) fn new(channel: &'a Channel<T, F>) -> Self {
+        Waiting { channel, key: None }
+    }
+
+    pub(crate) fn label(&self) -> Label {
+        self.channel.label()
+    }
+
+    /// Stands in line without looking first.
+    pub(crate) fn stand(&mut self, context: &Context<'_>) {
+        let waiter = F::waiter(context);
+        let (key, _nobody) = self.channel.lock().wait(Side::Hungry, waiter, None, None);
+        self.key = Some(key);
+    }
+
+    pub(crate) fn poll(&mut self, context: &Context<'_>) -> Poll<Option<T>> {
+        let Some(key) = self.key else { return self.begin(context) };
+        let waiter = F::waiter(context);
+        let mut exchange = self.channel.lock();
+        match exchange.stage(key) {
+            Stage::Waiting => {
+                let old = exchange.renew(key, waiter);
+                drop(exchange);
+                drop(old);
+                Poll::Pending
+            }
+            Stage::Met | Stage::Refused => {
+                self.key = None;
+                let left = exchange.finish(key);
+                drop(exchange);
+                Poll::Ready(left.value)
+            }
+        }
+    }
+
+    fn begin(&mut self, context: &Context<'_>) -> Poll<Option<T>> {
+        let waiter = F::waiter(context);
+        let mut exchange = self.channel.lock();
+        let taken = exchange.take(&Caller);
+        if let Taken::Empty | Taken::Busy = taken {
+            let (key, _nobody) = exchange.wait(Side::Hungry, waiter, None, None);
+            self.key = Some(key);
+            return Poll::Pending;
+        }
+        drop(exchange);
+        Poll::Ready(match taken {
+            Taken::Value(value, wakes) => {
+                wakes.wake();
+                Some(value)
+            }
+            _ => None,
+        })
+    }
+}
+
+impl<T, F: Flavour> Drop for Waiting<'_, T, F> {
+    fn drop(&mut self) {
+        let Some(key) = self.key else { return };
+        let (left, wakes) = self.channel.lock().give_up(key);
+        wakes.wake();
+        drop(left);
+    }
+}
+
+/// Receives the next value; of [`Receiver::recv_async`].
+#[must_use = "a future does nothing unless it is awaited"]
+pub struct RecvFuture<'a, T, F: Flavour = Local> {
+    waiting: Waiting<'a, T, F>,
+}
+
+impl<'a, T, F: Flavour> RecvFuture<'a, T, F> {
+    pub(crate) fn new(receiver: &'a Receiver<T, F>) -> Self {
+        RecvFuture { waiting: Waiting::new(&receiver.channel) }
+    }
+}
+
+impl<T, F: Flavour> Future for RecvFuture<'_, T, F> {
+    type Output = Result<T, RecvError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let polled = self.waiting.poll(context);
+        polled.map(|value| value.ok_or_else(|| RecvError::Closed(self.waiting.label())))
+    }
+}
+
+impl<T, F: Flavour> fmt::Debug for RecvFuture<'_, T, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RecvFuture({})", self.waiting.label())
+    }
+}

@@ -1,0 +1,101 @@
+//! Sending, for futures.
+
+use core::fmt;
+use core::pin::Pin;
+use core::task::{Context, Poll};
+
+use crate::channel::Channel;
+use crate::error::SendError;
+use crate::exchange::{Key, Put, Side, Stage};
+use crate::flavour::{Flavour, Local};
+use crate::select::ticket::Caller;
+
+/// Sends a value; of [`Sender::send_async`](crate::Sender::send_async).
+#[must_use = "a future does nothing unless it is awaited"]
+pub struct SendFuture<'a, T, F: Flavour = Local> {
+    channel: &'a Channel<T, F>,
+    step: Step<T>,
+}
+
+enum Step<T> {
+    /// Not polled yet.
+    Holds(T),
+    /// The value is in the slot.
+    Stands(Key),
+    Over,
+}
+
+// The value is moved, never pinned.
+impl<T, F: Flavour> Unpin for SendFuture<'_, T, F> {}
+
+impl<'a, T, F: Flavour> SendFuture<'a, T, F> {
+    pub(crate) fn new(channel: &'a Channel<T, F>, value: T) -> Self {
+        SendFuture { channel, step: Step::Holds(value) }
+    }
+
+    fn begin(&mut self, value: T, context: &Context<'_>) -> Poll<Result<(), SendError<T>>> {
+        let waiter = F::waiter(context);
+        let mut exchange = self.channel.lock();
+        match exchange.put(value, &Caller) {
+            Put::Done(wakes) => {
+                drop(exchange);
+                wakes.wake();
+                Poll::Ready(Ok(()))
+            }
+            Put::Closed(value) => {
+                drop(exchange);
+                Poll::Ready(Err(SendError::Closed(value, self.channel.label())))
+            }
+            Put::Full(value) | Put::Busy(value) => {
+                let (key, wakes) = exchange.wait(Side::Blocked, waiter, Some(value), None);
+                self.step = Step::Stands(key);
+                drop(exchange);
+                wakes.wake();
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl<T, F: Flavour> Future for SendFuture<'_, T, F> {
+    type Output = Result<(), SendError<T>>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        let key = match core::mem::replace(&mut this.step, Step::Over) {
+            Step::Holds(value) => return this.begin(value, context),
+            Step::Stands(key) => key,
+            Step::Over => panic!("a future that was ready is polled again"),
+        };
+        let waiter = F::waiter(context);
+        let mut exchange = this.channel.lock();
+        if exchange.stage(key) == Stage::Waiting {
+            let old = exchange.renew(key, waiter);
+            this.step = Step::Stands(key);
+            drop(exchange);
+            drop(old);
+            return Poll::Pending;
+        }
+        let left = exchange.finish(key);
+        drop(exchange);
+        Poll::Ready(match left.value {
+            None => Ok(()),
+            Some(value) => Err(SendError::Closed(value, this.channel.label())),
+        })
+    }
+}
+
+impl<T, F: Flavour> Drop for SendFuture<'_, T, F> {
+    fn drop(&mut self) {
+        if let Step::Stands(key) = self.step {
+            let left = self.channel.lock().withdraw(Side::Blocked, key);
+            drop(left);
+        }
+    }
+}
+
+impl<T, F: Flavour> fmt::Debug for SendFuture<'_, T, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SendFuture({})", self.channel.label())
+    }
+}

@@ -1,0 +1,143 @@
+//! Waking a future at a certain time.
+//!
+//! Where a core polls the future, the core's own timers do it, in its own time. Where the core's
+//! future has wrapped the waker, a coroutine sleeps and wakes it. On other executors a thread of
+//! this process does, which starts with the first such alarm.
+
+use core::task::Context;
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+use std::task::Waker;
+
+use crate::bell::Bell;
+use crate::mailbox::{self, Message};
+use crate::raw::entered::{self, Here};
+use crate::sync::{Mutex, lock};
+use crate::timers::TimerKey;
+use crate::{Co, Time, now, spawn_local};
+
+/// Wakes a future at a certain time, unless it is dropped before.
+#[derive(Debug)]
+pub struct Alarm {
+    by: By,
+}
+
+#[derive(Debug)]
+enum By {
+    Core(u32, TimerKey),
+    Sleeper(Co),
+    Clock(Time, u64),
+}
+
+impl Alarm {
+    /// Has the waker of this context woken at `when`, by the clock of the calling code.
+    pub fn set(when: Time, context: &Context<'_>) -> Alarm {
+        let own = entered::here(|here| {
+            let (core, co) = match here {
+                Here::Stack(inside) => (inside.core, inside.co),
+                Here::Future(core, co) => (core, co),
+                Here::Thread => return None,
+            };
+            let is_own = core.tasks.get(co)?.waker(co).will_wake(context.waker());
+            Some(is_own.then(|| By::Core(co.core(), core.arm(when, co))))
+        });
+        let waker = || context.waker().clone();
+        let by = match own {
+            Some(Some(by)) => by,
+            Some(None) => By::Sleeper(sleeper(when, waker())),
+            None => By::Clock(when, clock().set(when, waker())),
+        };
+        Alarm { by }
+    }
+}
+
+impl Drop for Alarm {
+    fn drop(&mut self) {
+        match self.by {
+            By::Core(number, key) => {
+                if entered::with_core(number, |core| core.disarm(key)).is_none() {
+                    let disarm = Box::new(move |core: &crate::core::Core| {
+                        core.disarm(key);
+                    });
+                    mailbox::of(number).send(Message::Run(disarm));
+                }
+            }
+            By::Sleeper(co) => crate::cancel(co),
+            By::Clock(when, number) => clock().forget(when, number),
+        }
+    }
+}
+
+fn sleeper(when: Time, waker: Waker) -> Co {
+    let sleeps = spawn_local(move || {
+        crate::sleep(when.since(now()));
+        waker.wake();
+    });
+    sleeps.co().expect("a core has whatever is spawned there")
+}
+
+/// The alarms of all executors that are not ours.
+struct Clock {
+    alarms: Mutex<Alarms>,
+    bell: Bell,
+}
+
+struct Alarms {
+    wakers: BTreeMap<(Time, u64), Waker>,
+    next: u64,
+}
+
+fn clock() -> &'static Clock {
+    static CLOCK: OnceLock<Clock> = OnceLock::new();
+    static THREAD: std::sync::Once = std::sync::Once::new();
+    let clock = CLOCK.get_or_init(|| Clock {
+        alarms: Mutex::new(Alarms { wakers: BTreeMap::new(), next: 0 }),
+        bell: Bell::new(),
+    });
+    THREAD.call_once(|| {
+        let thread = std::thread::Builder::new().name("leno-clock".into());
+        if let Err(error) = thread.spawn(|| clock.run()) {
+            panic!("no thread for the alarms of other executors: {error}");
+        }
+    });
+    clock
+}
+
+impl Clock {
+    fn set(&self, when: Time, waker: Waker) -> u64 {
+        let mut alarms = lock(&self.alarms);
+        alarms.next += 1;
+        let number = alarms.next;
+        alarms.wakers.insert((when, number), waker);
+        drop(alarms);
+        self.bell.ring();
+        number
+    }
+
+    fn forget(&self, when: Time, number: u64) {
+        let waker = lock(&self.alarms).wakers.remove(&(when, number));
+        drop(waker);
+    }
+
+    fn run(&self) {
+        loop {
+            let mut alarms = lock(&self.alarms);
+            let first = alarms.wakers.first_key_value().map(|(key, _)| key.0);
+            match first {
+                None => {
+                    drop(alarms);
+                    self.bell.wait();
+                }
+                Some(when) if when <= now() => {
+                    let due = alarms.wakers.pop_first();
+                    drop(alarms);
+                    due.into_iter().for_each(|(_, waker)| waker.wake());
+                }
+                Some(when) => {
+                    drop(alarms);
+                    self.bell.wait_for(when.since(now()));
+                }
+            }
+        }
+    }
+}
