@@ -7,7 +7,7 @@
 //! - [`shared`]: the same for any thread.
 //! - [`Select`] and [`select!`]: one of several things, of any kind.
 //! - [`join`](join()): one value of each of several channels, or nothing.
-//! - [`after`], [`every`], [`never`]: timers to receive from.
+//! - [`after`], [`every`], [`never()`]: timers to receive from.
 //! - [`Mutex`], [`Semaphore`], [`Condition`], [`WaitGroup`]: locks, made of channels.
 #![forbid(unsafe_code)]
 

@@ -12,7 +12,7 @@ use crate::Label;
 use crate::error::{RecvError, RecvTimeoutError, TryRecvError};
 use crate::select::{Arm, Draw, Receive, Select, SelectError, Source, sealed};
 
-/// Gives the time when its time has come; of [`after`], [`at`], [`every`] and [`never`].
+/// Gives the time when its time has come; of [`after`], [`at`], [`every`] and [`never()`].
 #[derive(Debug)]
 pub struct Timer {
     next: Cell<Next>,

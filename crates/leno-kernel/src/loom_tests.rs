@@ -26,7 +26,10 @@ fn loom_a_ring_is_never_lost() {
 
 #[test]
 fn loom_two_rings_are_one_or_two() {
-    loom::model(|| {
+    // With three threads, all interleavings of up to three preemptions.
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(3);
+    builder.check(|| {
         let bell = Arc::new(Bell::new());
         let ringers = [bell.clone(), bell.clone()].map(|bell| thread::spawn(move || bell.ring()));
         bell.wait();

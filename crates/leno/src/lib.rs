@@ -31,6 +31,8 @@
 //!   [`stack_left`] ask before an overflow, [`stack_figures`] what stacks there are.
 //! - [`kernel`]: systems that decide who runs: on one core or several, by policies that are user
 //!   code, in real or virtual time; bodies are closures or futures.
+//! - [`channel`]: values and signals between coroutines, threads and futures: channels, select,
+//!   joins of several, timers, locks.
 //! - [`migrate`] and [`shared`]: stealing by other threads, and very many coroutines on few stacks.
 //!   Both ask for an `unsafe` promise.
 //!
@@ -53,6 +55,8 @@
 
 pub use leno_coroutine::*;
 pub use leno_kernel as kernel;
+
+pub use leno_channel as channel;
 
 /// The project's README, so that its example is tested.
 #[cfg(doctest)]
