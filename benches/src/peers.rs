@@ -1,5 +1,5 @@
-//! The schedulers of the peers, set up the same way for every bench: one thread runs everything,
-//! because leno's rings and coroutines stay on one thread as well.
+//! The schedulers of the peers, set up the same way for every bench but `skynet`: one thread runs
+//! everything, because leno's rings and coroutines stay on one thread as well.
 
 use std::sync::Once;
 

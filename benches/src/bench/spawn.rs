@@ -139,7 +139,7 @@ fn async_executor_skynet() -> Contender {
     }
     Contender::timed("async-executor", |n| {
         let executor: &'static Executor<'static> = Box::leak(Box::new(Executor::new()));
-        let (stop, stopped) = async_channel();
+        let (stop, stopped) = stoppable();
         let helper = std::thread::spawn(move || block_on(executor.run(stopped)));
         let root = executor.spawn(tree(executor, 0, n));
         assert_eq!(block_on(executor.run(root)), expected(n));
@@ -149,7 +149,7 @@ fn async_executor_skynet() -> Contender {
 }
 
 /// Something that another thread can end.
-fn async_channel() -> (std::sync::Arc<Stop>, impl Future<Output = ()> + Send) {
+fn stoppable() -> (std::sync::Arc<Stop>, impl Future<Output = ()> + Send) {
     let stop = std::sync::Arc::new(Stop::default());
     let own = stop.clone();
     let future = std::future::poll_fn(move |context| {

@@ -46,6 +46,8 @@ pub enum Reason {
     Choosing(Object),
     /// The end of another coroutine; `None` if no core has that one yet.
     Joining(Option<Co>),
+    /// The ends of all it has spawned in a scope.
+    Children,
     /// A time.
     Sleeping,
     /// A file descriptor.
@@ -100,7 +102,11 @@ impl Reason {
             | Reason::Entry(object)
             | Reason::Lock(object) => object.is_shared(),
             Reason::Io | Reason::Blocking => true,
-            Reason::Passive | Reason::Joining(_) | Reason::Sleeping | Reason::Future => false,
+            Reason::Passive
+            | Reason::Joining(_)
+            | Reason::Children
+            | Reason::Sleeping
+            | Reason::Future => false,
         }
     }
 }
@@ -138,6 +144,7 @@ impl fmt::Display for Reason {
             Reason::Choosing(choice) => write!(f, "waiting in select {choice}"),
             Reason::Joining(Some(other)) => write!(f, "waiting for the end of {other}"),
             Reason::Joining(None) => f.write_str("waiting for the end of one not started"),
+            Reason::Children => f.write_str("waiting for the children of its scope"),
             Reason::Sleeping => f.write_str("sleeping"),
             Reason::Io => f.write_str("waiting for I/O"),
             Reason::Entry(object) => write!(f, "waiting for a call of {object}"),

@@ -66,9 +66,7 @@ where
     }
 
     fn renew(&mut self, _: &Waiter, new: &Waiter) {
-        let (Some(key), waiter) = (self.key, new.clone()) else { return };
-        let old = self.channel.lock().renew(key, waiter);
-        drop(old);
+        renew(self.channel, self.key, new);
     }
 
     fn leave(&mut self, _: &Waiter) {
@@ -195,9 +193,7 @@ where
     }
 
     fn renew(&mut self, _: &Waiter, new: &Waiter) {
-        let (Some(key), waiter) = (self.key, new.clone()) else { return };
-        let old = self.channel.lock().renew(key, waiter);
-        drop(old);
+        renew(self.channel, self.key, new);
     }
 
     fn leave(&mut self, _: &Waiter) {
@@ -226,4 +222,12 @@ where
     fn turn(&mut self) -> Option<usize> {
         Some(self.channel.lock().next_turn())
     }
+}
+
+/// Lets another waiter stand for whoever stands at `key`, if anyone does.
+fn renew<T, F: Flavour>(channel: &Channel<T, F>, key: Option<Key>, new: &Waiter) {
+    // Cloning and dropping may be code of another executor: not under the lock.
+    let (Some(key), waiter) = (key, new.clone()) else { return };
+    let old = channel.lock().renew(key, waiter);
+    drop(old);
 }

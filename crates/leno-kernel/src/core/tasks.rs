@@ -249,12 +249,12 @@ impl Tasks {
 }
 
 /// A waker and what it holds, whose count tells how many others there are.
-type Kept = (Arc<Alarm>, Waker);
+type Kept = (Arc<Rouser>, Waker);
 
 /// Unparks a coroutine, from wherever it is called.
-struct Alarm(Co);
+struct Rouser(Co);
 
-impl std::task::Wake for Alarm {
+impl std::task::Wake for Rouser {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
@@ -268,8 +268,8 @@ impl Task {
     /// A waker that unparks it.
     pub(crate) fn waker(&self, co: Co) -> Waker {
         let kept = self.waker.take().unwrap_or_else(|| {
-            let alarm = Arc::new(Alarm(co));
-            Box::new((alarm.clone(), Waker::from(alarm)))
+            let rouser = Arc::new(Rouser(co));
+            Box::new((rouser.clone(), Waker::from(rouser)))
         });
         let waker = kept.1.clone();
         self.waker.set(Some(kept));

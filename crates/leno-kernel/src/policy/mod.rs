@@ -53,7 +53,7 @@ pub trait Policy {
         0
     }
 
-    /// A coroutine that was ready has ended without having its turn.
+    /// A coroutine that was ready will not have its turn: do not give it back.
     fn forget(&mut self, co: Co);
 
     /// What reports call it.

@@ -40,10 +40,14 @@ pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
     pub(crate) fn below(&mut self, limit: u32) -> u32 {
+        self.below_u64(u64::from(limit)) as u32
+    }
+
+    pub(crate) fn below_u64(&mut self, limit: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
-        (self.0 % u64::from(limit)) as u32
+        self.0 % limit
     }
 }
 

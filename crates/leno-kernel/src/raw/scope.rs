@@ -145,7 +145,11 @@ impl Children {
     fn wait(&self) -> bool {
         let mut is_to_exit = false;
         while self.alive.get() > 0 {
-            let wake = if is_to_exit { wait::park_deaf(REASON) } else { wait::park(REASON) };
+            let wake = if is_to_exit {
+                wait::park_deaf(Reason::Children)
+            } else {
+                wait::park(Reason::Children)
+            };
             if wake == Wake::Exit {
                 is_to_exit = true;
                 self.cancel();
@@ -154,8 +158,6 @@ impl Children {
         is_to_exit
     }
 }
-
-const REASON: Reason = Reason::Joining(None);
 
 impl<'scope, 'env> Scope<'scope, 'env> {
     /// Spawns a closure that may borrow for `'scope`, with a stack of its own.

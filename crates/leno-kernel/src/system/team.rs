@@ -62,7 +62,7 @@ impl From<SendBody> for Body {
 /// See the module.
 pub(crate) struct Team {
     pub(crate) name: Object,
-    seats: Box<[Place]>,
+    places: Box<[Place]>,
     /// How many are idle.
     idle: AtomicUsize,
     /// Whose pile the next work from outside goes to.
@@ -123,7 +123,7 @@ pub(crate) enum Rest {
 
 impl Team {
     pub(crate) fn new(mailboxes: impl Iterator<Item = &'static Mailbox>) -> Team {
-        let seats = mailboxes.map(|mailbox| Place {
+        let places = mailboxes.map(|mailbox| Place {
             mailbox,
             pile: Mutex::new(VecDeque::new()),
             length: AtomicUsize::new(0),
@@ -135,7 +135,7 @@ impl Team {
         });
         Team {
             name: Object::shared(),
-            seats: seats.collect(),
+            places: places.collect(),
             idle: AtomicUsize::new(0),
             turn: AtomicUsize::new(0),
             stopping: AtomicBool::new(false),
@@ -145,13 +145,13 @@ impl Team {
     }
 
     pub(crate) fn places(&self) -> &[Place] {
-        &self.seats
+        &self.places
     }
 
     /// Puts work on the pile of a core, or, from outside, on one after the other's.
     pub(crate) fn add(&self, to: Option<usize>, work: Work) {
-        let to = to.unwrap_or_else(|| self.turn.fetch_add(1, Relaxed) % self.seats.len());
-        let place = &self.seats[to];
+        let to = to.unwrap_or_else(|| self.turn.fetch_add(1, Relaxed) % self.places.len());
+        let place = &self.places[to];
         {
             let mut pile = lock(&place.pile);
             pile.push_back(work);
@@ -168,10 +168,10 @@ impl Team {
     /// Wakes an idle core, if there is one; `first` if that one is.
     #[cold]
     fn wake_one(&self, first: usize) {
-        let all = self.seats.len();
-        for seat in (0..all).map(|n| &self.seats[(first + n) % all]) {
-            if self.rouse(seat) {
-                return seat.mailbox.bell.ring();
+        let all = self.places.len();
+        for place in (0..all).map(|n| &self.places[(first + n) % all]) {
+            if self.rouse(place) {
+                return place.mailbox.bell.ring();
             }
         }
     }
@@ -187,12 +187,12 @@ impl Team {
 
     /// Whether there is work on a core's own pile.
     pub(crate) fn has_work(&self, place: usize) -> bool {
-        self.seats[place].length.load(Relaxed) > 0
+        self.places[place].length.load(Relaxed) > 0
     }
 
     /// Takes the newest piece of work from a core's own pile.
     pub(crate) fn take_newest(&self, place: usize) -> Option<Work> {
-        let place = &self.seats[place];
+        let place = &self.places[place];
         if place.length.load(Relaxed) == 0 {
             return None;
         }
@@ -204,7 +204,7 @@ impl Team {
 
     /// Takes up to `limit` pieces of work from a core's own pile, the oldest first.
     pub(crate) fn take(&self, place: usize, limit: usize, mut f: impl FnMut(Work)) {
-        let place = &self.seats[place];
+        let place = &self.places[place];
         if place.length.load(Relaxed) == 0 {
             return;
         }
@@ -224,19 +224,19 @@ impl Team {
 
     /// Robs another core of half its pile; whether there was anything.
     pub(crate) fn rob(&self, own: usize, core: &Core) -> bool {
-        let length = |n: &usize| self.seats[*n].length.load(Relaxed);
+        let length = |n: &usize| self.places[*n].length.load(Relaxed);
         let mut victims: Vec<usize> =
-            (1..self.seats.len()).map(|n| (own + n) % self.seats.len()).collect();
+            (1..self.places.len()).map(|n| (own + n) % self.places.len()).collect();
         victims.retain(|n| length(n) > 0);
         while !victims.is_empty() {
             let chosen = if victims.len() == 1 {
                 0
             } else {
-                let number = |n: &usize| Candidate::Core(self.seats[*n].mailbox.number);
+                let number = |n: &usize| Candidate::Core(self.places[*n].mailbox.number);
                 let candidates: Vec<_> = victims.iter().map(number).collect();
                 core.choose(&Choice::new(ChoiceKind::Victim, Some(self.name), &candidates))
             };
-            let victim = &self.seats[victims.swap_remove(chosen)];
+            let victim = &self.places[victims.swap_remove(chosen)];
             let mut pile = lock(&victim.pile);
             let half = pile.len().div_ceil(2);
             let loot: Vec<Work> = pile.drain(..half).collect();
@@ -244,9 +244,9 @@ impl Team {
             drop(pile);
             if !loot.is_empty() {
                 // On the own pile others can rob it in turn.
-                let mut pile = lock(&self.seats[own].pile);
+                let mut pile = lock(&self.places[own].pile);
                 pile.extend(loot);
-                self.seats[own].length.store(pile.len(), Relaxed);
+                self.places[own].length.store(pile.len(), Relaxed);
                 return true;
             }
         }
@@ -255,7 +255,7 @@ impl Team {
 
     /// A core has found nothing to do: `sleep` is called, unless something has come meanwhile.
     pub(crate) fn rest(&self, own: usize, left: impl FnOnce() -> Left, sleep: impl FnOnce()) {
-        let place = &self.seats[own];
+        let place = &self.places[own];
         // It costs a look at everyone, so only if someone wants to know.
         let watched = self.watched.load(SeqCst) > 0;
         if watched {
@@ -270,9 +270,9 @@ impl Team {
         fence(SeqCst);
         let busy = self.is_stopping()
             || place.mailbox.bell.is_rung()
-            || self.seats.iter().any(|place| place.length.load(Relaxed) > 0);
+            || self.places.iter().any(|place| place.length.load(Relaxed) > 0);
         if !busy {
-            if idle == self.seats.len() {
+            if idle == self.places.len() {
                 self.wake_waiters();
             }
             sleep();
@@ -287,7 +287,7 @@ impl Team {
     /// Lets the cores end when their coroutines have.
     pub(crate) fn stop(&self) {
         self.stopping.store(true, SeqCst);
-        for place in &self.seats {
+        for place in &self.places {
             place.mailbox.bell.ring();
         }
     }
@@ -300,7 +300,7 @@ impl Team {
     /// Lets cores tell what they have when they rest, as long as the result lives.
     pub(crate) fn watch(&self) -> Watch<'_> {
         self.watched.fetch_add(1, SeqCst);
-        for place in self.seats.iter().filter(|place| !place.told.load(SeqCst)) {
+        for place in self.places.iter().filter(|place| !place.told.load(SeqCst)) {
             place.mailbox.bell.ring();
         }
         Watch(self)
@@ -325,7 +325,7 @@ impl Team {
     /// Messages sent, coroutines alive, whether any may be woken from outside.
     fn look_once(&self) -> Option<(usize, usize, bool)> {
         let mut seen = (0, 0, false);
-        for place in &self.seats {
+        for place in &self.places {
             fence(SeqCst);
             let sent = place.mailbox.sent();
             let idle = place.idle.load(Acquire)

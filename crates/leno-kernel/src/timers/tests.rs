@@ -1,6 +1,7 @@
 //! Timers against a model, and the cases that are easily wrong.
 
 use super::*;
+use crate::policy::testing::Random;
 use std::collections::{BTreeMap, HashSet};
 
 const SECOND: u64 = 1_000_000_000;
@@ -16,20 +17,11 @@ fn all_due<T>(timers: &mut Timers<T>) -> Vec<(u64, T)> {
         .collect()
 }
 
-struct Random(u64);
-
 impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % limit
-    }
-
     /// Of any magnitude below 2 to the `bits`.
     fn of_any_size(&mut self, bits: u64) -> u64 {
-        let bits = 1 + self.below(bits);
-        self.below(1 << bits)
+        let bits = 1 + self.below_u64(bits);
+        self.below_u64(1 << bits)
     }
 }
 
@@ -41,12 +33,12 @@ fn compare_with_a_map(seed: u64, operations: usize, population: usize) {
     let mut model = BTreeMap::<(Time, u64), TimerKey>::new();
     let mut keys = Vec::new();
     for serial in 0..operations as u64 {
-        match random.below(20) {
+        match random.below_u64(20) {
             0..9 if model.len() < population => {
-                let when = match random.below(10) {
+                let when = match random.below_u64(10) {
                     0 => Time::NEVER,
                     1 => at(now.saturating_sub(random.of_any_size(30))),
-                    2 => at(now + random.below(4)),
+                    2 => at(now + random.below_u64(4)),
                     // One that is there: a tie.
                     3 if !model.is_empty() => {
                         let from = (at(now + random.of_any_size(34)), 0);
@@ -60,13 +52,13 @@ fn compare_with_a_map(seed: u64, operations: usize, population: usize) {
                 keys.push((when, serial, key));
             }
             0..12 if !keys.is_empty() => {
-                let (when, serial, key) = keys[random.below(keys.len() as u64) as usize];
+                let (when, serial, key) = keys[random.below_u64(keys.len() as u64) as usize];
                 let expected = model.remove(&(when, serial)).map(|_| serial);
                 assert_eq!(timers.remove(key), expected);
             }
             12..15 => {
                 // In big steps, in small ones, and as virtual time does.
-                now = match random.below(1000) {
+                now = match random.below_u64(1000) {
                     0 => now + random.of_any_size(52),
                     1..100 => now + random.of_any_size(36),
                     100..400 => now + random.of_any_size(20),
@@ -88,7 +80,7 @@ fn compare_with_a_map(seed: u64, operations: usize, population: usize) {
                     model.range((first, 0)..=(first, u64::MAX)).map(|t| t.0.1).collect();
                 assert!(timers.ties().map(|(_, serial)| *serial).eq(ties.iter().copied()));
                 assert_eq!(timers.pop_due_nth(ties.len()), None);
-                let n = random.below(ties.len() as u64 + 2) as usize % ties.len();
+                let n = random.below_u64(ties.len() as u64 + 2) as usize % ties.len();
                 assert_eq!(timers.pop_due_nth(n), Some((first, ties[n])));
                 model.remove(&(first, ties[n]));
             }
