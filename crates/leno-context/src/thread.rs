@@ -32,6 +32,8 @@ pub enum Slot {
     Copier = 3,
     /// The core entered last on this thread.
     Core = 4,
+    /// The world that this thread runs.
+    World = 5,
 }
 
 /// One OS thread as leno sees it.
@@ -43,7 +45,7 @@ pub struct Thread {
     live: Cell<usize>,
     /// Whether coroutines made now on this thread are traced.
     pub watching: Cell<bool>,
-    slots: [Cell<*mut ()>; 5],
+    slots: [Cell<*mut ()>; 6],
     outermost: Outermost,
     pub(crate) cache: UnsafeCell<Cache>,
 }
@@ -73,7 +75,7 @@ fn first_use() -> &'static Thread {
         last_id: Cell::new(0),
         live: Cell::new(0),
         watching: Cell::new(watch_all()),
-        slots: [const { Cell::new(core::ptr::null_mut()) }; 5],
+        slots: [const { Cell::new(core::ptr::null_mut()) }; 6],
         outermost: Outermost::now(),
         cache: UnsafeCell::new(Cache::new()),
     }));

@@ -1,6 +1,7 @@
 //! Waking a future at a certain time.
 //!
-//! Where a core polls the future, the core's own timers do it, in its own time. Where the core's
+//! Where a core polls the future, the core's own timers do it, in its own time: they know whom to wake
+//! by name, so it may go to another core meanwhile. Where the core's
 //! future has wrapped the waker, a coroutine sleeps and wakes it. On other executors a thread of
 //! this process does, which starts with the first such alarm.
 
@@ -14,7 +15,7 @@ use crate::mailbox::{self, Message};
 use crate::raw::entered::{self, Here};
 use crate::sync::{Mutex, lock};
 use crate::timers::TimerKey;
-use crate::{Co, Time, now, spawn_local};
+use crate::{Co, Time, now, spawn_local, world};
 
 /// Wakes a future at a certain time, unless it is dropped before.
 #[derive(Debug)]
@@ -34,12 +35,12 @@ impl Alarm {
     pub fn set(when: Time, context: &Context<'_>) -> Alarm {
         let own = entered::here(|here| {
             let (core, co) = match here {
-                Here::Stack(inside) => (inside.core, inside.co),
+                Here::Stack(inside) | Here::Virtual(inside) => (inside.core, inside.co),
                 Here::Future(core, co) => (core, co),
                 Here::Thread => return None,
             };
-            let is_own = core.tasks.get(co)?.waker(co).will_wake(context.waker());
-            Some(is_own.then(|| By::Core(co.core(), core.arm(when, co))))
+            let is_own = core.waker_of(co)?.will_wake(context.waker());
+            Some(is_own.then(|| By::Core(core.mailbox.number, core.arm(when, co))))
         });
         let waker = || context.waker().clone();
         let by = match own {
@@ -69,10 +70,14 @@ impl Drop for Alarm {
 }
 
 fn sleeper(when: Time, waker: Waker) -> Co {
-    let sleeps = spawn_local(move || {
+    let sleep = move || {
         crate::sleep(when.since(now()));
         waker.wake();
-    });
+    };
+    let sleeps = match world::spawn_thread("alarm", sleep) {
+        Ok(sleeps) => sleeps,
+        Err(sleep) => spawn_local(sleep),
+    };
     sleeps.co().expect("a core has whatever is spawned there")
 }
 

@@ -4,32 +4,74 @@
 //! is the bell's own. The platform's (`Thread::unpark`) only ends the sleep, so it does no harm when
 //! other code consumes it, or leaves one behind.
 //!
+//! A listener sleeps in one of two ways: its thread is parked, or it has a `Sleeper`, which can be
+//! told to end its sleep. A core has one as soon as it watches descriptors: it then sleeps in the
+//! system's call for them, and is told through an eventfd.
+//!
 //! # Protocol
 //! ```text
 //!   ring                               wait
 //!   R1  rung := true                   W1  if rung: rung := false, done
 //!   R2  fence                          W2  asleep := true
 //!   R3  if asleep (was it?) := false   W3  fence
-//!   R4    unpark the thread            W4  if rung: asleep := false; rung := false, done
-//!                                      W5  sleep; go to W4 (asleep is set again if it was reset)
+//!   R4    unpark the thread, or        W4  if rung: asleep := false; rung := false, done
+//!         rouse the sleeper            W5  sleep; go to W4 (asleep is set again if it was reset)
+//!                                      W5' with a sleeper: sleep; asleep := false; rung := false;
+//!                                          serve what has come; done, rung or not
 //! ```
 //! The race it must win: a ring between W1 and W5. Either R1 is before W4 sees `rung`, or W2 is before
-//! R3, which then unparks; the two fences exclude that both look too early.
+//! R3, which then unparks or rouses; the two fences exclude that both look too early. Both ways of
+//! waking are kept for a sleep that has not begun, so R4 may come between W4 and W5. It may also come
+//! after the sleep has ended by itself: then the next one ends early, which does no harm. Only the
+//! listener changes how it listens, while it is awake; who rings meanwhile has left the permit.
 
 use core::time::Duration;
+use std::sync::Arc;
 
+use crate::policy::Hint;
 use crate::sync::{
     AtomicBool, Mutex,
     Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst},
     Thread, current_thread, fence, lock, park, park_timeout,
 };
 
+use crate::{Co, wait, world};
+
 /// See the module.
 pub struct Bell {
     rung: AtomicBool,
     asleep: AtomicBool,
     /// Whoever listens, or has listened last.
-    listener: Mutex<Option<Thread>>,
+    listener: Mutex<Option<Listener>>,
+}
+
+/// Whoever listens to a bell.
+enum Listener {
+    Thread(Thread),
+    Sleeper(Arc<dyn Sleeper>),
+    /// A thread of a world.
+    Virtual(Co),
+}
+
+impl Listener {
+    fn wake(&self) {
+        match self {
+            Listener::Thread(thread) => thread.unpark(),
+            Listener::Sleeper(sleeper) => sleeper.rouse(),
+            Listener::Virtual(co) => drop(wait::unpark_quietly(*co, Hint::Back)),
+        }
+    }
+}
+
+/// Sleeps by other means than parking the thread.
+pub(crate) trait Sleeper: Send + Sync {
+    /// Sleeps until it is roused, for at most `limit`, or until there is something to serve. It may
+    /// come back early.
+    fn sleep(&self, limit: Option<Duration>);
+    /// Ends the sleep, or the next one.
+    fn rouse(&self);
+    /// Does what the sleep has brought.
+    fn serve(&self);
 }
 
 impl Bell {
@@ -56,14 +98,14 @@ impl Bell {
     /// Lets whoever waits, or waits next, go on.
     pub fn ring(&self) {
         self.rung.store(true, Release);
-        if !cfg!(leno_planted = "bell") {
+        if !crate::sync::is_planted("bell") {
             fence(SeqCst);
         }
         if self.asleep.load(Relaxed)
             && self.asleep.swap(false, AcqRel)
-            && let Some(thread) = &*lock(&self.listener)
+            && let Some(listener) = &*lock(&self.listener)
         {
-            thread.unpark();
+            listener.wake();
         }
     }
 
@@ -77,52 +119,90 @@ impl Bell {
         self.rung.load(Relaxed) && self.rung.swap(false, AcqRel)
     }
 
-    /// Sleeps until the bell is rung, unless it was.
+    /// Sleeps until the bell is rung, unless it was. A core's bell also lets its core go on when a
+    /// descriptor that the core watches has become ready.
     pub fn wait(&self) {
-        self.wait_by(|_| {
-            park();
-            true
-        });
+        self.wait_up_to(None);
     }
 
     /// The same, for at most `limit`. Returns whether it was rung.
     pub fn wait_for(&self, limit: Duration) -> bool {
-        let start = std::time::Instant::now();
-        self.wait_by(|_| {
-            let Some(left) = limit.checked_sub(start.elapsed()).filter(|left| !left.is_zero())
-            else {
-                return false;
-            };
-            park_timeout(left);
-            true
-        })
+        self.wait_up_to(Some(limit))
     }
 
-    /// The same, sleeping by other means, which someone who rings must end: see
-    /// [`Self::set_listener`]. `sleep` returns whether to go on waiting.
-    fn wait_by(&self, mut sleep: impl FnMut(&Bell) -> bool) -> bool {
+    /// A thread of a world listens, and parks next.
+    pub(crate) fn listen_as(&self, co: Co) {
+        *lock(&self.listener) = Some(Listener::Virtual(co));
+        self.asleep.store(true, Relaxed);
+    }
+
+    fn wait_up_to(&self, limit: Option<Duration>) -> bool {
+        if let Some(rung) = world::wait_for_bell(self, limit) {
+            return rung;
+        }
         if self.take() {
             return true;
         }
-        let own = current_thread();
-        {
-            let mut listener = lock(&self.listener);
-            if listener.as_ref().is_none_or(|thread| thread.id() != own.id()) {
-                *listener = Some(own);
-            }
+        match self.listen() {
+            None => self.wait_parked(limit),
+            Some(sleeper) => self.wait_asleep(&*sleeper, limit),
         }
-        loop {
-            self.asleep.store(true, Relaxed);
-            fence(SeqCst);
-            if self.take() {
-                self.asleep.store(false, Relaxed);
-                return true;
-            }
-            if !sleep(self) {
+    }
+
+    /// From now on the calling thread listens; with what it sleeps, if not parked.
+    fn listen(&self) -> Option<Arc<dyn Sleeper>> {
+        let mut listener = lock(&self.listener);
+        match &*listener {
+            Some(Listener::Sleeper(sleeper)) => return Some(sleeper.clone()),
+            Some(Listener::Thread(thread)) if thread.id() == current_thread().id() => {}
+            _ => *listener = Some(Listener::Thread(current_thread())),
+        }
+        None
+    }
+
+    /// Has the calling thread, which alone listens to this bell, sleep like this from now on.
+    pub(crate) fn set_sleeper(&self, sleeper: Option<Arc<dyn Sleeper>>) {
+        let old = core::mem::replace(&mut *lock(&self.listener), sleeper.map(Listener::Sleeper));
+        drop(old);
+    }
+
+    /// W2 to W4: whether it was rung after all.
+    fn fall_asleep(&self) -> bool {
+        self.asleep.store(true, Relaxed);
+        fence(SeqCst);
+        let rung = self.take();
+        if rung {
+            self.asleep.store(false, Relaxed);
+        }
+        rung
+    }
+
+    fn wait_parked(&self, limit: Option<Duration>) -> bool {
+        let end = limit.map(|limit| (limit, std::time::Instant::now()));
+        while !self.fall_asleep() {
+            let Some((limit, start)) = end else {
+                park();
+                continue;
+            };
+            let left = limit.saturating_sub(start.elapsed());
+            if left.is_zero() {
                 self.asleep.store(false, Relaxed);
                 return self.take();
             }
+            park_timeout(left);
         }
+        true
+    }
+
+    fn wait_asleep(&self, sleeper: &dyn Sleeper, limit: Option<Duration>) -> bool {
+        if self.fall_asleep() {
+            return true;
+        }
+        sleeper.sleep(limit);
+        self.asleep.store(false, Relaxed);
+        let rung = self.take();
+        sleeper.serve();
+        rung
     }
 }
 

@@ -48,7 +48,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 #[track_caller]
 pub fn try_block_on<F: Future>(future: F) -> Result<F::Output, Exiting> {
     let waker = entered::here(|here| match here {
-        Here::Stack(inside) => Some(inside.task.waker(inside.co)),
+        Here::Stack(inside) | Here::Virtual(inside) => Some(inside.task.waker(inside.co)),
         Here::Thread => None,
         Here::Future(..) => panic!(
             "block_on inside a future: it would block all coroutines of its core; await instead"

@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
-use crate::Reason;
 use crate::wait::{self, Waiter, Wake};
+use crate::{Reason, world};
 
 /// How many helpers there are at most.
 const MOST: usize = 256;
@@ -61,7 +61,9 @@ pub fn blocking<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> T 
     let waiter = Waiter::current();
     let call = Arc::new(Call { state: Mutex::new(Stage::Waiting(f)), waiter });
     let job = call.clone();
-    POOL.add(Box::new(move || job.run()));
+    if let Err(job) = world::spawn_thread("helper", move || job.run()) {
+        POOL.add(Box::new(job));
+    }
     let mut is_to_exit = false;
     loop {
         if let Some(result) = call.result() {

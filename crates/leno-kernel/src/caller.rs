@@ -2,8 +2,8 @@
 
 use core::task::Context;
 
-use crate::Waiter;
-use crate::raw::entered::{self, Here};
+use crate::raw::entered::{self, Here, Visit};
+use crate::{Co, Waiter};
 
 /// Whether the core that runs the calling code has a policy of its own, so that [`choose`] may give
 /// something other than the first: without one, nobody need collect candidates.
@@ -12,10 +12,31 @@ use crate::raw::entered::{self, Here};
 #[inline]
 pub fn has_policy() -> bool {
     entered::here(|here| match here {
-        Here::Stack(inside) => inside.core.has_policy(),
+        Here::Stack(inside) | Here::Virtual(inside) => inside.core.has_policy(),
         Here::Future(core, _) => core.has_policy(),
         Here::Thread => false,
     })
+}
+
+/// The coroutine that runs the calling code, if it has a stack, and so can park. What
+/// [`Waiter::current`] says of it, for those in a hurry.
+#[inline(always)]
+pub fn current_stack() -> Option<Co> {
+    entered::visit(Stack)
+}
+
+struct Stack;
+
+impl Visit for Stack {
+    type Output = Option<Co>;
+
+    #[inline(always)]
+    fn visit(self, here: Here<'_>) -> Option<Co> {
+        match here {
+            Here::Stack(inside) => Some(inside.co),
+            Here::Thread | Here::Virtual(_) | Here::Future(..) => None,
+        }
+    }
 }
 
 impl Waiter {
@@ -27,11 +48,11 @@ impl Waiter {
     pub fn of(context: &Context<'_>) -> Waiter {
         let co = entered::here(|here| {
             let (core, co) = match here {
-                Here::Stack(inside) => (inside.core, inside.co),
+                Here::Stack(inside) | Here::Virtual(inside) => (inside.core, inside.co),
                 Here::Future(core, co) => (core, co),
                 Here::Thread => return None,
             };
-            core.tasks.get(co)?.waker(co).will_wake(context.waker()).then_some(co)
+            core.waker_of(co)?.will_wake(context.waker()).then_some(co)
         });
         co.map_or_else(|| Waiter::Waker(context.waker().clone()), Waiter::Co)
     }

@@ -5,6 +5,8 @@ use core::ops::{Add, Sub};
 use core::time::Duration;
 
 use crate::bell::Bell;
+use crate::io::{self, Reactor};
+use crate::world;
 
 /// A point in time of a system: nanoseconds since its clock began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -55,17 +57,28 @@ impl fmt::Display for Time {
     }
 }
 
-/// What a core needs of the machine below it: a clock, and a way to do nothing.
+/// What a core needs of the machine below it: a clock, a way to do nothing, and someone who watches
+/// file descriptors.
 pub trait Platform {
     /// What time it is. It never goes back.
     fn now(&self) -> Time;
 
-    /// Does nothing until the bell is rung, or until `deadline`. It may come back early.
+    /// Does nothing until the bell is rung, or until `deadline`. It may come back early. Descriptors
+    /// are heard of at once only while it waits by [`Bell::wait`] or [`Bell::wait_for`].
     fn idle(&self, bell: &Bell, deadline: Option<Time>);
 
     /// Whether waiting takes no real time. Then nothing outside the system is waited for.
     fn is_virtual(&self) -> bool {
         false
+    }
+
+    /// Who watches the descriptors that this core's coroutines use; asked at the first one, in each
+    /// run. By default a new reactor, or, if time is virtual, nobody.
+    ///
+    /// # Errors
+    /// When it refuses: then this core's coroutines cannot use descriptors, and get this error.
+    fn reactor(&self) -> std::io::Result<Reactor> {
+        if self.is_virtual() { Err(io::refuse_virtual()) } else { Reactor::new() }
     }
 }
 
@@ -73,12 +86,14 @@ pub trait Platform {
 #[derive(Clone, Copy, Debug)]
 pub struct RealTime {
     start: std::time::Instant,
+    /// In a world, when it began by that one's clock.
+    in_world: Option<Time>,
 }
 
 impl RealTime {
     /// A clock that begins now.
     pub fn new() -> RealTime {
-        RealTime { start: std::time::Instant::now() }
+        RealTime { start: std::time::Instant::now(), in_world: world::now() }
     }
 }
 
@@ -90,6 +105,11 @@ impl Default for RealTime {
 
 impl Platform for RealTime {
     fn now(&self) -> Time {
+        if let Some(start) = self.in_world
+            && let Some(now) = world::now()
+        {
+            return Time::START + now.since(start);
+        }
         Time::START + self.start.elapsed()
     }
 

@@ -7,9 +7,15 @@ use core::time::Duration;
 use std::any::Any;
 use std::sync::Arc;
 
-use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering::SeqCst, lock};
+use crate::options::Start;
+use crate::raw::entered::{self, Here};
+use crate::sync::{
+    AtomicBool, AtomicU64, Mutex,
+    Ordering::{Relaxed, SeqCst},
+    lock,
+};
 use crate::wait::{self, Waiter};
-use crate::{Co, Name, Outcome, Reason, Wake};
+use crate::{Co, Name, Object, Outcome, Reason, Wake, world};
 
 /// What a coroutine leaves behind for whoever waits for it.
 pub(crate) struct Packet<T> {
@@ -19,6 +25,10 @@ pub(crate) struct Packet<T> {
     /// What was asked for before a core had it.
     cancelled: AtomicBool,
     unparked: AtomicBool,
+    /// It starts when someone waits for it, which nobody has done yet.
+    is_lazy: AtomicBool,
+    /// Names its system.
+    system: Object,
 }
 
 struct Inner<T> {
@@ -34,13 +44,15 @@ pub(crate) enum Ended {
 }
 
 impl<T> Packet<T> {
-    pub(crate) fn new() -> Arc<Packet<T>> {
+    pub(crate) fn new(system: Object, start: Start) -> Arc<Packet<T>> {
         let inner = Inner { result: None, is_done: false, waiters: Vec::new() };
         Arc::new(Packet {
             inner: Mutex::new(inner),
             co: AtomicU64::new(0),
             cancelled: AtomicBool::new(false),
             unparked: AtomicBool::new(false),
+            is_lazy: AtomicBool::new(start == Start::Lazy),
+            system,
         })
     }
 
@@ -142,18 +154,28 @@ impl<T> JoinHandle<T> {
 
     /// Whether it has ended.
     pub fn is_finished(&self) -> bool {
+        world::plain_point();
         lock(&self.packet.inner).is_done
     }
 
     /// The result, if it has ended; once. For those who wait for several things, with
     /// [`Self::add_waiter`] before each look.
     pub fn try_join(&self) -> Option<Result<T, JoinError>> {
+        world::plain_point();
         self.look(None)
     }
 
     /// Has `waiter` woken at the end, unless it has ended by now.
     pub fn add_waiter(&self, waiter: &Waiter) {
+        self.demand();
         self.packet.add_waiter(&mut lock(&self.packet.inner), waiter);
+    }
+
+    /// Lets it start, if it waits for someone to want its end.
+    fn demand(&self) {
+        if self.packet.is_lazy.load(Relaxed) && self.packet.is_lazy.swap(false, SeqCst) {
+            self.unpark();
+        }
     }
 
     /// Forgets `waiter`.
@@ -198,6 +220,7 @@ impl<T> JoinHandle<T> {
 
     #[track_caller]
     fn wait(self, deadline: Option<crate::Time>) -> Result<Result<T, JoinError>, JoinHandle<T>> {
+        world::plain_point();
         if let Some(result) = self.look(None) {
             return Ok(result);
         }
@@ -209,7 +232,7 @@ impl<T> JoinHandle<T> {
             if let Some(result) = self.look(Some(&waiter)) {
                 return Ok(result);
             }
-            let reason = Reason::Joining(self.co());
+            let reason = self.reason();
             let wake = match deadline {
                 None => wait::park(reason),
                 Some(deadline) => wait::park_until(reason, deadline),
@@ -226,6 +249,26 @@ impl<T> JoinHandle<T> {
                     return Ok(Err(self.error(Why::CallerExits)));
                 }
             }
+        }
+    }
+
+    /// Whether the calling code is of the same system.
+    fn is_of_same_system(&self) -> bool {
+        entered::here(|here| match here {
+            Here::Stack(inside) | Here::Virtual(inside) => {
+                inside.core.system() == self.packet.system
+            }
+            Here::Future(core, _) => core.system() == self.packet.system,
+            Here::Thread => false,
+        })
+    }
+
+    /// Why whoever waits for it parks.
+    fn reason(&self) -> Reason {
+        if self.is_of_same_system() {
+            Reason::Joining(self.co())
+        } else {
+            Reason::JoiningOutside(self.co())
         }
     }
 
@@ -254,9 +297,10 @@ impl<T> JoinHandle<T> {
                 None => Err(self.error(Why::Taken)),
             });
         }
-        if let Some(waiter) = waiter {
-            self.packet.add_waiter(&mut inner, waiter);
-        }
+        let waiter = waiter?;
+        self.packet.add_waiter(&mut inner, waiter);
+        drop(inner);
+        self.demand();
         None
     }
 
@@ -281,7 +325,12 @@ impl<T> Future for JoinHandle<T> {
     type Output = Result<T, JoinError>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        match self.look(Some(&Waiter::Waker(context.waker().clone()))) {
+        let waiter = if self.is_of_same_system() {
+            Waiter::of(context)
+        } else {
+            Waiter::Waker(context.waker().clone())
+        };
+        match self.look(Some(&waiter)) {
             Some(result) => Poll::Ready(result),
             None => Poll::Pending,
         }

@@ -7,9 +7,14 @@
 //! - [`Waiter`], [`park`] and [`unpark`]: everything that can be waited on is made of these.
 //! - [`policy`]: who runs next, and every other choice, is user code.
 //! - [`Platform`]: real or virtual time.
+//! - [`io`]: waiting for file descriptors.
+//! - [`report`]: what has become of everyone; [`dump`](mod@dump): what everyone is doing, and where.
 #![deny(unsafe_code)]
 
 mod alarm;
+mod alive;
+mod ask;
+mod attach;
 pub mod bell;
 mod block_on;
 mod blocking;
@@ -17,40 +22,58 @@ mod caller;
 mod clock;
 mod co;
 mod core;
+pub mod dump;
 mod error;
+mod frames;
+pub mod io;
 mod join;
+pub mod ledger;
 mod local;
+pub mod log;
 #[cfg(all(test, loom))]
 mod loom_tests;
 mod mailbox;
+#[cfg(target_os = "linux")]
+mod on_signal;
+mod options;
 pub mod policy;
 #[allow(unsafe_code, reason = "the one place for it; see SAFETY.md")]
 mod raw;
 pub mod report;
+mod sign;
 mod spawn;
 mod state;
 mod sync;
 mod system;
 mod timers;
 mod wait;
+mod window;
+pub mod world;
 
 pub use alarm::Alarm;
+pub use attach::{AttachError, Back, Sink, attach};
 pub use block_on::{block_on, try_block_on};
 pub use blocking::blocking;
-pub use caller::has_policy;
+pub use caller::{current_stack, has_policy};
 pub use clock::{Platform, RealTime, Time, VirtualTime};
 pub use co::{Co, Object};
+pub use dump::dump_all;
 pub use error::{BuildError, CoresError, Exiting, SpawnError};
 pub use join::{JoinError, JoinHandle};
 pub use leno_context::Name;
 pub use local::{LocalBuilder, LocalSystem, Quiescence};
+#[cfg(target_os = "linux")]
+pub use on_signal::dump_on_signal;
+pub use options::{Options, Start};
 pub use raw::scope::{Scope, ScopedHandle, scope};
+pub use sign::{Shown, Sign, park_on, park_on_until};
 pub use spawn::{
-    Options, spawn, spawn_future, spawn_local, spawn_local_future, try_spawn, try_spawn_local,
+    spawn, spawn_future, spawn_local, spawn_local_future, try_spawn, try_spawn_future,
+    try_spawn_local,
 };
 pub use state::{Outcome, Reason, State};
 pub use system::{System, SystemBuilder};
 pub use wait::{
-    Waiter, Wake, cancel, choose, current, deadline_in, exit, now, park, park_until, sleep, unpark,
-    yield_now,
+    Waiter, Wake, call, cancel, choose, current, deadline_in, exit, give_way, now, park,
+    park_until, sleep, unpark, unpark_partner, unpark_with, yield_now,
 };

@@ -1,14 +1,19 @@
 //! A system of one core, run by whoever calls it.
 
 use core::panic::Location;
+use std::rc::Rc;
+use std::sync::Arc;
 
-use crate::core::{Core, Stop};
+use crate::core::{Core, Parts, Stop};
+use crate::dump::{Depth, Dump};
+use crate::log::{Log, Ring};
 use crate::mailbox;
+use crate::options::Options;
 use crate::policy::Policy;
 use crate::raw::entered;
 use crate::report::{Deadlock, Report};
-use crate::spawn::Options;
-use crate::{JoinHandle, Platform, RealTime, SpawnError, Time, VirtualTime};
+use crate::window::Title;
+use crate::{JoinHandle, Object, Platform, RealTime, SpawnError, Time, VirtualTime};
 
 /// A system of one core: its coroutines run one at a time, on the thread that calls
 /// [`run`](LocalSystem::run). Bodies need not be `Send`.
@@ -48,9 +53,17 @@ pub struct LocalBuilder {
     platform: Option<Box<dyn Platform>>,
     policy: Option<Box<dyn Policy>>,
     quiescence: Quiescence,
+    name: Option<String>,
+    log: Option<usize>,
 }
 
 impl LocalBuilder {
+    /// What it is called in dumps; by default "local".
+    pub fn name(mut self, name: impl Into<String>) -> LocalBuilder {
+        self.name = Some(name.into());
+        self
+    }
+
     /// Decides who runs next, and every other choice; by default first come, first served.
     pub fn policy(mut self, policy: impl Policy + 'static) -> LocalBuilder {
         self.policy = Some(Box::new(policy));
@@ -74,15 +87,30 @@ impl LocalBuilder {
         self
     }
 
+    /// Writes down what happens, the last `events` of it; see [`Log`].
+    pub fn log(mut self, events: usize) -> LocalBuilder {
+        self.log = Some(events);
+        self
+    }
+
     /// Makes the system.
     ///
     /// # Panics
     /// When the process has 65,536 cores already.
     pub fn build(self) -> LocalSystem {
         let platform = self.platform.unwrap_or_else(|| Box::new(RealTime::new()));
+        let name = self.name.unwrap_or_else(|| "local".to_owned());
+        let title = Arc::new(Title { name, cores: 1, object: Object::shared() });
         match mailbox::open() {
             Ok(address) => {
-                let core = Core::new(address, platform, self.policy, None);
+                let parts = Parts {
+                    platform,
+                    policy: self.policy,
+                    log: self.log.map(Ring::new).map(Rc::new),
+                    team: None,
+                    title,
+                };
+                let core = Core::new(address, parts);
                 LocalSystem { core: Some(Box::new(core)), quiescence: self.quiescence }
             }
             Err(error) => panic!("{error}"),
@@ -172,7 +200,7 @@ impl LocalSystem {
         }
         let report = self.report();
         let stays = !report.alive.is_empty() && self.quiescence == Quiescence::Error;
-        if stays { Err(Deadlock { report }) } else { Ok(report) }
+        if stays { Err(Deadlock { report: Box::new(report) }) } else { Ok(report) }
     }
 
     fn core(&self) -> &Core {
@@ -184,7 +212,9 @@ impl LocalSystem {
             !self.core().entry.is_entered(),
             "a system cannot be run by one of its own coroutines: it is running already"
         );
-        entered::enter(self.core(), || self.core().run_until(done))
+        let stop = entered::enter(self.core(), || self.core().run_until(done));
+        self.core().window.leaves();
+        stop
     }
 
     /// Makes all coroutines exit, and runs until they have.
@@ -208,6 +238,16 @@ impl LocalSystem {
         self.core().report()
     }
 
+    /// Every coroutine as it is now: its state, what it waits for, who could wake it.
+    pub fn dump(&self, depth: Depth) -> Dump {
+        Dump { cores: vec![self.core().dump(depth)], busy: Vec::new() }
+    }
+
+    /// What has happened, if it was built with a log.
+    pub fn log(&self) -> Log {
+        self.core().take_log()
+    }
+
     /// What time it is in this system.
     pub fn now(&self) -> Time {
         self.core().platform.now()
@@ -222,7 +262,7 @@ impl Default for LocalSystem {
 
 impl Drop for LocalSystem {
     fn drop(&mut self) {
-        if leno_context::thread::is_ending() {
+        if leno_context::thread::is_ending() || self.core().is_in_policy() {
             // Nothing may be unwound now; suspended frames refer to the core, so it stays.
             return core::mem::forget(self.core.take());
         }

@@ -1,16 +1,23 @@
-//! Every interleaving of the protocols in which threads meet. `leno_planted` takes a fence out of two
-//! of them, and then these must fail.
+//! Every interleaving of the protocols in which threads meet. `LENO_PLANTED` takes a fence out of some
+//! of them, or a comparison, or makes two operations of one, and then these must fail.
 
 use loom::sync::Arc;
+use loom::sync::atomic::{
+    AtomicBool,
+    Ordering::{Relaxed, SeqCst},
+};
 use loom::thread;
 
-use crate::bell::Bell;
+use crate::bell::{Bell, Sleeper};
 use crate::core::About;
+use crate::io::beacon::{Beacon, Watcher};
+use crate::io::{Flags, Interest, Readiness};
 use crate::join::Packet;
-use crate::mailbox::{Mailbox, Message};
-use crate::policy::Hint;
-use crate::system::{Left, SendBody, Team, Work};
-use crate::{Co, Name, Time};
+use crate::mailbox::{Address, Mailbox, Message};
+use crate::options::{Options, Start};
+use crate::system::{Left, Movable, MovableBody, Rest, Team, Turn, Unstarted, Work};
+use crate::window::{Plate, Title};
+use crate::{Co, Name, Object, RealTime, Time, Waiter};
 
 #[test]
 fn loom_a_ring_is_never_lost() {
@@ -53,22 +60,25 @@ fn loom_a_message_wakes_a_core_that_goes_to_sleep() {
     });
 }
 
+fn about() -> About {
+    Options::new().about(Time::START, core::panic::Location::caller())
+}
+
+fn packet() -> std::sync::Arc<Packet<()>> {
+    Packet::new(Object::local(), Start::Ready)
+}
+
 fn work() -> Work {
-    let about = About {
-        name: Name::NONE,
-        site: core::panic::Location::caller(),
-        stack_size: 0,
-        priority: 0,
-        deadline: None,
-        born: Time::START,
-    };
-    let adoption = Packet::<()>::new();
-    Work { about, hint: Hint::Back, body: SendBody::Closure(Box::new(|| ())), adoption }
+    let launch = Options::new().launch(false);
+    Work::Closure(Unstarted { about: about(), launch, body: Box::new(|| ()), adoption: packet() })
 }
 
 fn team(cores: u32) -> &'static Team {
     let mailbox = |number| &*Box::leak(Box::new(Mailbox::new(number)));
-    Box::leak(Box::new(Team::new((0..cores).map(mailbox))))
+    let address = Address { mailbox: mailbox(cores), generation: 1, sent: 0 };
+    let title = Title { name: String::new(), cores: 1, object: Object::shared() };
+    let cores = (0..cores).map(mailbox);
+    Box::leak(Box::new(Team::new(cores, address, RealTime::new(), title.into())))
 }
 
 #[test]
@@ -84,5 +94,260 @@ fn loom_nobody_sleeps_while_there_is_work() {
             }
         }
         adder.join().unwrap();
+    });
+}
+
+/// Whoever waits for quiescence learns of it, also from a core that has told others before.
+#[test]
+fn loom_whoever_watches_is_told() {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(3);
+    builder.check(|| {
+        let team = team(1);
+        {
+            let _watch = team.watch();
+            team.places()[0].mailbox.bell.take();
+            team.rest(0, Left::default, || ());
+        }
+        let core = thread::spawn(|| {
+            while !team.is_stopping() {
+                team.places()[0].mailbox.bell.take();
+                team.rest(0, Left::default, || team.places()[0].mailbox.bell.wait());
+            }
+        });
+        let bell = std::sync::Arc::new(Bell::new());
+        let _watch = team.watch();
+        loop {
+            team.wait_for_rest(Waiter::Thread(bell.clone()));
+            if matches!(team.look(), Rest::Quiescent { live: 0 }) {
+                break;
+            }
+            bell.wait();
+        }
+        team.stop();
+        core.join().unwrap();
+    });
+}
+
+/// A plate that another coroutine gets while it is read is not read, or is read as it was.
+#[test]
+fn loom_a_plate_is_never_read_torn() {
+    loom::model(|| {
+        let (first, second) = (Co::new(0, 0, 1), Co::new(0, 0, 2));
+        let site = core::panic::Location::caller();
+        let plate = Arc::new(Plate::new());
+        plate.write(first, &Name::from("first"), site);
+        let other = plate.clone();
+        let core = thread::spawn(move || other.write(second, &Name::from("second"), site));
+        for (co, name) in [(first, "first"), (second, "second")] {
+            if let Some((seen, _)) = plate.read(co) {
+                assert_eq!(seen.as_str(), Some(name), "a torn plate");
+            }
+        }
+        core.join().unwrap();
+        assert!(plate.read(first).is_none() && plate.read(second).is_some());
+    });
+}
+
+/// What a reactor is to a bell: a wake-up stays until a sleep takes it, as an eventfd's does.
+#[derive(Default)]
+struct Eventfd {
+    written: loom::sync::Mutex<bool>,
+    change: loom::sync::Condvar,
+}
+
+impl Sleeper for Eventfd {
+    fn sleep(&self, _: Option<core::time::Duration>) {
+        let mut written = self.written.lock().unwrap();
+        while !*written {
+            written = self.change.wait(written).unwrap();
+        }
+        *written = false;
+    }
+
+    fn rouse(&self) {
+        *self.written.lock().unwrap() = true;
+        self.change.notify_one();
+    }
+
+    fn serve(&self) {}
+}
+
+#[test]
+fn loom_a_ring_ends_a_sleep_by_other_means() {
+    loom::model(|| {
+        let bell = Arc::new(Bell::new());
+        bell.set_sleeper(Some(std::sync::Arc::new(Eventfd::default())));
+        let other = bell.clone();
+        let ringer = thread::spawn(move || other.ring());
+        // It may come back early, with a wake-up that came late.
+        while !bell.wait_for(core::time::Duration::MAX) {}
+        ringer.join().unwrap();
+        assert!(!bell.is_rung());
+    });
+}
+
+#[test]
+fn loom_a_ring_while_the_listener_changes_its_way_of_sleeping() {
+    loom::model(|| {
+        let bell = Arc::new(Bell::new());
+        let other = bell.clone();
+        let ringer = thread::spawn(move || {
+            other.ring();
+            other.ring();
+        });
+        bell.wait();
+        bell.set_sleeper(Some(std::sync::Arc::new(Eventfd::default())));
+        ringer.join().unwrap();
+        bell.ring();
+        assert!(bell.wait_for(core::time::Duration::MAX));
+    });
+}
+
+#[test]
+fn loom_an_event_wakes_whoever_goes_to_wait_for_it() {
+    loom::model(|| {
+        let beacon = Arc::new(Beacon::new());
+        beacon.begin(Watcher::Core);
+        let other = beacon.clone();
+        let reactor = thread::spawn(move || other.raise(Flags::READ));
+        wait_for_read(&beacon);
+        reactor.join().unwrap();
+    });
+}
+
+/// Two events, and one who tries in between: what it finds out must not undo the second.
+#[test]
+fn loom_a_try_in_vain_forgets_no_later_event() {
+    loom::model(|| {
+        let beacon = Arc::new(Beacon::new());
+        let data = Arc::new(loom::sync::atomic::AtomicUsize::new(0));
+        beacon.begin(Watcher::Core);
+        beacon.raise(Flags::READ);
+        let (other, source) = (beacon.clone(), data.clone());
+        let reactor = thread::spawn(move || {
+            source.store(1, SeqCst);
+            other.raise(Flags::READ);
+        });
+        loop {
+            let seen = wait_for_read(&beacon);
+            if data.load(SeqCst) == 1 {
+                break;
+            }
+            beacon.clear(seen, Interest::READ, false);
+        }
+        reactor.join().unwrap();
+    });
+}
+
+/// The reactor ends; whoever waits finds out that nobody watches any more.
+#[test]
+fn loom_who_waits_learns_that_nobody_watches() {
+    loom::model(|| {
+        let beacon = Arc::new(Beacon::new());
+        beacon.begin(Watcher::Core);
+        let other = beacon.clone();
+        let reactor = thread::spawn(move || {
+            other.end();
+            other.wake_all();
+        });
+        let bell = std::sync::Arc::new(Bell::new());
+        loop {
+            beacon.enlist(None, Interest::READ, Waiter::Thread(bell.clone()));
+            if beacon.watcher() == Watcher::Nobody {
+                break;
+            }
+            bell.wait();
+        }
+        reactor.join().unwrap();
+    });
+}
+
+fn wait_for_read(beacon: &Beacon) -> Readiness {
+    let bell = std::sync::Arc::new(Bell::new());
+    let mut key = None;
+    loop {
+        key = Some(beacon.enlist(key, Interest::READ, Waiter::Thread(bell.clone())));
+        if let Some(seen) = beacon.ready(Interest::READ) {
+            beacon.withdraw(key.unwrap());
+            return seen;
+        }
+        bell.wait();
+    }
+}
+
+/// A movable future that is ready when `done` says so, not queued yet.
+fn movable(team: &Team, done: impl Fn() -> bool + Send + 'static) -> std::sync::Arc<Movable> {
+    let future = Box::pin(core::future::poll_fn(move |_| match done() {
+        true => core::task::Poll::Ready(()),
+        false => core::task::Poll::Pending,
+    }));
+    let launch = Options::new().start(Start::Idle).launch(false);
+    let body = MovableBody { future, adoption: packet() };
+    let made = team.movables.add(0, |co| Movable::new(co, about(), launch, true, body));
+    made.expect("there is room")
+}
+
+/// What a core does: turns of whatever is on its pile, and rest, until one future has ended.
+fn run_one(team: &Team) {
+    let bell = &team.places()[0].mailbox.bell;
+    loop {
+        bell.take();
+        match team.take_woken(0).map(|movable| (movable.turn(), movable)) {
+            Some((Turn::Ended(_), movable)) => return team.movables.remove(movable.co),
+            Some((Turn::Parked { woken: true }, movable)) => team.add_woken(Some(0), movable, true),
+            Some((Turn::Parked { woken: false }, _)) => {}
+            None => team.rest(0, Left::default, || bell.wait()),
+        }
+    }
+}
+
+#[test]
+fn loom_a_future_that_is_woken_while_it_is_polled_is_polled_again() {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(3);
+    builder.check(|| {
+        let team = team(1);
+        let flag = Arc::new(AtomicBool::new(false));
+        let seen = flag.clone();
+        let movable = movable(team, move || seen.load(Relaxed));
+        // It has been polled once, and someone has its waker.
+        assert!(movable.rouse());
+        team.add_woken(None, movable.clone(), false);
+        let waker = thread::spawn(move || {
+            flag.store(true, Relaxed);
+            if movable.rouse() {
+                team.add_woken(None, movable, false);
+            }
+        });
+        run_one(team);
+        waker.join().unwrap();
+        assert_eq!(team.movables.live(), (0, 0));
+    });
+}
+
+#[test]
+fn loom_a_future_that_is_cancelled_while_it_is_woken_ends_once() {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(2);
+    builder.check(|| {
+        let team = team(1);
+        let movable = movable(team, || false);
+        let other = movable.clone();
+        let waker = thread::spawn(move || {
+            if other.rouse() {
+                team.add_woken(None, other, false);
+            }
+        });
+        let canceller = thread::spawn(move || {
+            if movable.cancel() {
+                team.add_woken(None, movable, false);
+            }
+        });
+        run_one(team);
+        waker.join().unwrap();
+        canceller.join().unwrap();
+        assert_eq!(team.movables.live(), (0, 0));
+        assert!(!team.has_work(0));
     });
 }

@@ -4,14 +4,23 @@
 //! [`Co`] may be woken by anyone at any time; a message for a coroutine that is gone names nobody.
 //! When a core ends, its number and mailbox serve another one later. Ids stay unique all the same,
 //! because the new core's generations begin where the old one's ended.
+//!
+//! A team has a number, too, for its movable futures. A message for one of these is answered on the
+//! spot, by whoever sends it.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock, Weak};
 
 use crate::bell::Bell;
 use crate::co::{CORES, GENERATIONS};
 use crate::core::Core;
-use crate::sync::{AtomicUsize, Mutex, Ordering::SeqCst, lock};
-use crate::{Co, CoresError};
+use crate::sync::{
+    AtomicBool, AtomicUsize, Mutex,
+    Ordering::{Relaxed, SeqCst},
+    lock,
+};
+use crate::system::Team;
+use crate::window::Window;
+use crate::{Co, CoresError, world};
 
 /// What is sent to a core.
 pub(crate) enum Message {
@@ -29,13 +38,26 @@ pub(crate) struct Mailbox {
     pub(crate) bell: Bell,
     inner: Mutex<Inner>,
     sent: AtomicUsize,
+    /// Its core is in a world,
+    in_world: AtomicBool,
+    /// and a thread that is not has written to it.
+    is_strayed: AtomicBool,
+    /// What others see of the core, while there is one.
+    window: Mutex<Option<Arc<Window>>>,
 }
 
 struct Inner {
     messages: Vec<Message>,
-    open: bool,
+    owner: Owner,
     /// The generation that the next core with this number begins with.
     generation: u32,
+}
+
+/// Who has a number.
+enum Owner {
+    Nobody,
+    Core,
+    Team(Weak<Team>),
 }
 
 impl Mailbox {
@@ -43,27 +65,84 @@ impl Mailbox {
         Mailbox {
             number,
             bell: Bell::new(),
-            inner: Mutex::new(Inner { messages: Vec::new(), open: false, generation: 1 }),
+            inner: Mutex::new(Inner { messages: Vec::new(), owner: Owner::Nobody, generation: 1 }),
             sent: AtomicUsize::new(0),
+            in_world: AtomicBool::new(false),
+            is_strayed: AtomicBool::new(false),
+            window: Mutex::new(None),
         }
     }
 
     #[cfg(all(test, loom))]
     pub(crate) fn set_open(&self) {
-        lock(&self.inner).open = true;
+        lock(&self.inner).owner = Owner::Core;
     }
 
     /// Sends a message. If the core has ended, it is dropped.
     pub(crate) fn send(&self, message: Message) {
         let mut inner = lock(&self.inner);
-        if !inner.open {
-            drop(inner);
-            return drop(message);
+        match &inner.owner {
+            Owner::Core => {}
+            Owner::Nobody => {
+                drop(inner);
+                return drop(message);
+            }
+            Owner::Team(team) => {
+                let team = team.upgrade();
+                drop(inner);
+                self.look_for_strays();
+                return team.into_iter().for_each(|team| team.answer(&message));
+            }
         }
+        self.look_for_strays();
         self.sent.fetch_add(1, SeqCst);
         inner.messages.push(message);
         drop(inner);
         self.bell.ring();
+    }
+
+    fn look_for_strays(&self) {
+        if self.in_world.load(Relaxed) && !world::is_here() {
+            self.is_strayed.store(true, SeqCst);
+        }
+    }
+
+    /// Makes a number that was taken a team's.
+    pub(crate) fn give_to(&self, team: &Arc<Team>) {
+        lock(&self.inner).owner = Owner::Team(Arc::downgrade(team));
+    }
+
+    /// The team that has this number, if one has, to wake one of its futures.
+    pub(crate) fn team_to_wake(&self) -> Option<Arc<Team>> {
+        self.look_for_strays();
+        self.team()
+    }
+
+    /// The team that has this number, if one has.
+    pub(crate) fn team(&self) -> Option<Arc<Team>> {
+        match &lock(&self.inner).owner {
+            Owner::Team(team) => team.upgrade(),
+            Owner::Nobody | Owner::Core => None,
+        }
+    }
+
+    /// Its core is in a world: only that one's threads may write.
+    pub(crate) fn set_in_world(&self) {
+        self.in_world.store(true, SeqCst);
+    }
+
+    /// Whether a thread has written that is not of its core's world.
+    pub(crate) fn has_strayed(&self) -> bool {
+        self.is_strayed.load(SeqCst)
+    }
+
+    /// Lets others see the core.
+    pub(crate) fn show(&self, window: Arc<Window>) {
+        *lock(&self.window) = Some(window);
+    }
+
+    pub(crate) fn window(&self) -> Option<Arc<Window>> {
+        lock(&self.window).clone()
     }
 
     /// How many messages have been sent, since the process began.
@@ -109,6 +188,8 @@ pub(crate) struct Address {
     pub(crate) mailbox: &'static Mailbox,
     /// What the core's ids begin with.
     pub(crate) generation: u32,
+    /// How many messages were sent to those who had it before.
+    pub(crate) sent: usize,
 }
 
 impl Address {
@@ -135,19 +216,37 @@ pub(crate) fn open() -> Result<Address, CoresError> {
         let mut inner = lock(&mailbox.inner);
         // A number whose generations are used up is not used again.
         if inner.generation < GENERATIONS / 2 {
-            inner.open = true;
-            return Ok(Address { mailbox, generation: inner.generation });
+            inner.owner = Owner::Core;
+            mailbox.in_world.store(world::is_here(), SeqCst);
+            mailbox.is_strayed.store(false, SeqCst);
+            // Nobody can send before this is open, and the core may begin only after some have.
+            let sent = mailbox.sent();
+            return Ok(Address { mailbox, generation: inner.generation, sent });
         }
     }
 }
 
 /// Gives a mailbox back; `generation` is greater than any that was used.
 pub(crate) fn close(mailbox: &'static Mailbox, generation: u32) {
+    drop(lock(&mailbox.window).take());
     let mut inner = lock(&mailbox.inner);
-    inner.open = false;
+    inner.owner = Owner::Nobody;
     inner.generation = generation;
     let left = core::mem::take(&mut inner.messages);
     drop(inner);
     drop(left);
     numbers().free.push(mailbox.number);
+}
+
+/// Every team that there is.
+pub(crate) fn teams() -> Vec<Arc<Team>> {
+    let next = numbers().next;
+    (0..next).map(of).filter_map(Mailbox::team).collect()
+}
+
+/// Every core that there is, with its window.
+pub(crate) fn with_windows() -> Vec<(&'static Mailbox, Arc<Window>)> {
+    let next = numbers().next;
+    let seen = |mailbox: &'static Mailbox| mailbox.window().map(|window| (mailbox, window));
+    (0..next).map(of).filter_map(seen).collect()
 }

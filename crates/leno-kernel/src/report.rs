@@ -1,11 +1,13 @@
 //! What has become of a system's coroutines.
 
 use core::fmt;
-use core::panic::Location;
 use std::any::Any;
 
+use crate::alive;
+pub use crate::alive::{Alive, Busy};
 use crate::core::Core;
-use crate::{Co, Name, Reason, State, Time};
+use crate::dump::Depth;
+use crate::{Co, Name};
 
 /// A panic that nobody waits for.
 #[non_exhaustive]
@@ -24,28 +26,6 @@ impl fmt::Debug for Failure {
     }
 }
 
-/// A coroutine that is alive.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Alive {
-    /// Which one.
-    pub co: Co,
-    /// Its name.
-    pub name: Name,
-    /// What it is doing.
-    pub state: State,
-    /// Where it was spawned.
-    pub site: &'static Location<'static>,
-    /// When it was spawned.
-    pub born: Time,
-}
-
-impl fmt::Display for Alive {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} is {}, spawned at {}", self.shown(), self.state, self.site)
-    }
-}
-
 /// How many coroutines have ended, and how; who is left.
 #[derive(Debug, Default)]
 #[non_exhaustive]
@@ -60,10 +40,15 @@ pub struct Report {
     pub exited: u64,
     /// Those that were removed, because nobody could ever have woken them.
     pub removed: u64,
+    /// Those that were made to exit when nobody could run, though the world knew an end by which it
+    /// could have woken them.
+    pub zombies: u64,
     /// Those that caught their exit again and again: their stacks are leaked.
     pub given_up: u64,
     /// Those that are left.
     pub alive: Vec<Alive>,
+    /// Cores that have not answered; what became of their coroutines is not in the report.
+    pub busy: Vec<Busy>,
     /// Panics since the last report that nobody waits for.
     pub failures: Vec<Failure>,
 }
@@ -71,21 +56,23 @@ pub struct Report {
 impl Core {
     /// What has become of its coroutines so far. Takes the failures.
     pub(crate) fn report(&self) -> Report {
+        Report { failures: self.failures.take(), ..self.survey(Depth::States) }
+    }
+
+    /// The same without failures, which stay.
+    pub(crate) fn survey(&self, depth: Depth) -> Report {
         let counts = self.counts.get();
-        let alive = self.tasks.iter().map(|(co, task)| {
-            let about = task.about.borrow();
-            let (name, site, born) = (about.name.clone(), about.site, about.born);
-            Alive { co, name, state: task.state(), site, born }
-        });
         Report {
             spawned: counts.spawned,
             returned: counts.returned,
             panicked: counts.panicked,
             exited: counts.exited,
             removed: counts.removed,
+            zombies: counts.zombies,
             given_up: counts.given_up,
-            alive: alive.collect(),
-            failures: self.failures.take(),
+            alive: self.alive(depth),
+            busy: Vec::new(),
+            failures: Vec::new(),
         }
     }
 }
@@ -98,74 +85,53 @@ impl Report {
         self.panicked += other.panicked;
         self.exited += other.exited;
         self.removed += other.removed;
+        self.zombies += other.zombies;
         self.given_up += other.given_up;
         self.alive.extend(other.alive);
+        self.busy.extend(other.busy);
         self.failures.extend(other.failures);
         self
     }
 }
 
 impl Report {
-    /// Those who wait for each other in a circle, so that none of them can ever go on. Each circle
-    /// begins with whoever was spawned first.
+    /// Those who wait for each other in a circle, by joins, calls and locks, so that none of them can
+    /// ever go on. Each circle is named once, and begins with whoever is listed first.
     pub fn cycles(&self) -> Vec<Vec<&Alive>> {
-        let waits_for = |alive: &Alive| match alive.state {
-            State::Parked(Reason::Joining(other)) => other,
-            State::Calling(callee) => Some(callee),
-            _ => None,
-        };
-        let find = |co: Co| self.alive.iter().find(|alive| alive.co == co);
-        let mut cycles: Vec<Vec<&Alive>> = Vec::new();
-        for first in &self.alive {
-            if cycles.iter().flatten().any(|seen| seen.co == first.co) {
-                continue;
-            }
-            let mut circle = vec![first];
-            let mut next = waits_for(first).and_then(find);
-            while let Some(alive) = next {
-                if alive.co == first.co {
-                    cycles.push(circle);
-                    break;
-                }
-                if circle.iter().any(|seen| seen.co == alive.co) {
-                    break;
-                }
-                circle.push(alive);
-                next = waits_for(alive).and_then(find);
-            }
-        }
-        cycles
+        alive::cycles(self.alive.iter())
     }
-}
 
-impl Alive {
-    fn shown(&self) -> String {
-        self.name.as_str().map_or_else(|| self.co.to_string(), |name| format!("'{name}'"))
-    }
-}
-
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} spawned, {} returned", self.spawned, self.returned)?;
+    /// How many there were, and what became of them.
+    pub(crate) fn counts(&self) -> String {
+        let mut text = format!("{} spawned, {} returned", self.spawned, self.returned);
         for (count, how) in [
             (self.panicked, "panicked"),
             (self.exited, "exited"),
+            (self.zombies, "of them zombies"),
             (self.removed, "removed"),
             (self.given_up, "given up"),
             (self.alive.len() as u64, "left"),
         ] {
             if count > 0 {
-                write!(f, ", {count} {how}")?;
+                text += &format!(", {count} {how}");
             }
         }
+        text
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.counts())?;
         for alive in &self.alive {
             write!(f, "\n  {alive}")?;
         }
+        for busy in &self.busy {
+            write!(f, "\n  {busy}")?;
+        }
         for circle in self.cycles() {
-            write!(f, "\n  a circle: {}", circle[0].shown())?;
-            for alive in circle[1..].iter().chain(&circle[..1]) {
-                write!(f, " waits for {}", alive.shown())?;
-            }
+            f.write_str("\n  ")?;
+            alive::write_circle(f, &circle)?;
         }
         Ok(())
     }
@@ -175,7 +141,7 @@ impl fmt::Display for Report {
 #[derive(Debug)]
 pub struct Deadlock {
     /// Who is left, and what each waits for.
-    pub report: Report,
+    pub report: Box<Report>,
 }
 
 impl fmt::Display for Deadlock {
@@ -186,20 +152,28 @@ impl fmt::Display for Deadlock {
 
 impl std::error::Error for Deadlock {}
 
-/// A system was shut down, but some of its cores have not stopped in time.
+/// A system was shut down, but some of its coroutines have not stopped in time.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Stopped {
-    /// What became of the coroutines of those that have.
-    pub report: Report,
-    /// How many have not: each runs a coroutine that neither ends nor waits.
-    pub busy: usize,
+    /// What became of the others, who is left, and which cores do not answer: each of those runs a
+    /// coroutine that neither ends nor waits.
+    pub report: Box<Report>,
 }
 
 impl fmt::Display for Stopped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (busy, report) = (self.busy, &self.report);
-        write!(f, "{busy} core(s) run a coroutine that neither ends nor waits; {report}")
+        let (left, busy) = (self.report.alive.len(), self.report.busy.len());
+        f.write_str("not stopped in time: ")?;
+        if busy > 0 {
+            let s = if busy == 1 { "" } else { "s" };
+            write!(f, "{busy} core{s} with a coroutine that neither ends nor waits; ")?;
+        }
+        if left > 0 {
+            let s = if left == 1 { " that waits" } else { "s that wait" };
+            write!(f, "{left} coroutine{s}; ")?;
+        }
+        self.report.fmt(f)
     }
 }
 

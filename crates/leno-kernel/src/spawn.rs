@@ -1,4 +1,4 @@
-//! Spawning: what a coroutine is like, and the bodies that a core runs.
+//! Spawning: the bodies that a core runs.
 
 use core::future::poll_fn;
 use core::panic::Location;
@@ -7,86 +7,18 @@ use core::task::Poll;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use leno_context::{stack, unwind};
+use leno_context::unwind;
 
-use crate::core::{About, Body, Core, Membership};
-use crate::join::{Adoption, Ended, Filler, Packet};
-use crate::policy::Hint;
+use crate::co::SLOTS;
+use crate::core::{Body, Core, Membership};
+use crate::join::{Ended, Filler, Packet};
+use crate::options::{Options, Start};
 use crate::raw::entered::{self, Here};
 use crate::raw::stack::with_locals;
 use crate::report::Failure;
-use crate::system::{SendBody, Team, Work};
-use crate::{JoinHandle, Name, Outcome, SpawnError, Time};
-
-/// What a coroutine to be spawned is like.
-#[derive(Clone, Debug)]
-pub struct Options {
-    pub(crate) name: Name,
-    stack_size: usize,
-    priority: i32,
-    deadline: Option<Time>,
-    pub(crate) hint: Hint,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Options {
-            name: Name::NONE,
-            stack_size: stack::DEFAULT_SIZE,
-            priority: 0,
-            deadline: None,
-            hint: Hint::Back,
-        }
-    }
-}
-
-impl Options {
-    /// No name, a stack of 64 KiB, priority 0, no deadline, after all others.
-    pub fn new() -> Options {
-        Options::default()
-    }
-
-    /// The name that messages, dumps and traces show.
-    pub fn name(mut self, name: impl Into<Name>) -> Options {
-        self.name = name.into();
-        self
-    }
-
-    /// Bytes of stack: a hint, as in [`leno_coroutine::Builder::stack_size`].
-    pub fn stack_size(mut self, bytes: usize) -> Options {
-        self.stack_size = bytes;
-        self
-    }
-
-    /// More is more urgent, to policies that care.
-    pub fn priority(mut self, priority: i32) -> Options {
-        self.priority = priority;
-        self
-    }
-
-    /// When its work should be done, to policies that care.
-    pub fn deadline(mut self, deadline: Time) -> Options {
-        self.deadline = Some(deadline);
-        self
-    }
-
-    /// Where it should be in the queue, to policies that care.
-    pub fn hint(mut self, hint: Hint) -> Options {
-        self.hint = hint;
-        self
-    }
-
-    pub(crate) fn about(&self, born: Time, site: &'static Location<'static>) -> About {
-        About {
-            name: self.name.clone(),
-            site,
-            stack_size: self.stack_size,
-            priority: self.priority,
-            deadline: self.deadline,
-            born,
-        }
-    }
-}
+use crate::system::{Movable, MovableBody, Team, Unstarted, Work};
+use crate::wait::give_way;
+use crate::{JoinHandle, Outcome, Platform, SpawnError, Time, world};
 
 impl Core {
     /// Spawns a closure, which gets a stack when it first runs.
@@ -96,10 +28,10 @@ impl Core {
         site: &'static Location<'static>,
         f: impl FnOnce() -> T + 'static,
     ) -> Result<JoinHandle<T>, SpawnError> {
-        let packet = Packet::new();
+        let packet = Packet::new(self.system(), options.start);
         let body = Body::Closure(Box::new(closure_body(Filler::new(packet.clone()), f)));
         let about = options.about(self.roughly_now(), site);
-        self.spawn(about, body, options.hint, packet.clone())?;
+        self.spawn(about, body, options.launch(true), packet.clone())?;
         Ok(JoinHandle::new(packet, options.name.clone()))
     }
 
@@ -110,10 +42,10 @@ impl Core {
         site: &'static Location<'static>,
         future: impl Future<Output = T> + 'static,
     ) -> Result<JoinHandle<T>, SpawnError> {
-        let packet = Packet::new();
+        let packet = Packet::new(self.system(), options.start);
         let body = Body::Future(Box::pin(future_body(Filler::new(packet.clone()), future)));
         let about = options.about(self.roughly_now(), site);
-        self.spawn(about, body, options.hint, packet.clone())?;
+        self.spawn(about, body, options.launch(true), packet.clone())?;
         Ok(JoinHandle::new(packet, options.name.clone()))
     }
 }
@@ -128,14 +60,16 @@ pub(crate) fn closure_body<T>(filler: Filler<T>, f: impl FnOnce() -> T) -> impl 
 
 /// What a core polls for a future.
 pub(crate) async fn future_body<T>(filler: Filler<T>, future: impl Future<Output = T>) {
-    let mut future = pin!(future);
-    let result =
+    let result = {
+        let mut future = pin!(future);
         poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
             Ok(Poll::Pending) => Poll::Pending,
             Ok(Poll::Ready(value)) => Poll::Ready(Ok(value)),
             Err(payload) => Poll::Ready(Err(payload)),
-        });
-    finish(filler, result.await);
+        })
+        .await
+    };
+    finish(filler, result);
 }
 
 impl Team {
@@ -147,36 +81,57 @@ impl Team {
         site: &'static Location<'static>,
         f: impl FnOnce() -> T + Send + 'static,
     ) -> JoinHandle<T> {
-        let packet = Packet::new();
-        let body = SendBody::Closure(Box::new(closure_body(Filler::new(packet.clone()), f)));
-        self.add_work(place, options, site, body, packet.clone());
+        let packet = Packet::new(self.system(), options.start);
+        let body = Box::new(closure_body(Filler::new(packet.clone()), f));
+        let (about, launch) = (options.about(Time::START, site), options.launch(false));
+        self.add(place, Work::Closure(Unstarted { about, launch, body, adoption: packet.clone() }));
         JoinHandle::new(packet, options.name.clone())
     }
 
-    /// Spawns a future, from the core at `place` or from outside.
+    /// Spawns a future, from a core of this team or from outside.
     pub(crate) fn spawn_future<T: Send + 'static>(
         &self,
-        place: Option<usize>,
+        from: Option<&Core>,
         options: &Options,
         site: &'static Location<'static>,
         future: impl Future<Output = T> + Send + 'static,
     ) -> JoinHandle<T> {
-        let packet = Packet::new();
-        let body = SendBody::Future(Box::pin(future_body(Filler::new(packet.clone()), future)));
-        self.add_work(place, options, site, body, packet.clone());
+        let packet = Packet::new(self.system(), options.start);
+        let future = Box::pin(future_body(Filler::new(packet.clone()), future));
+        let body = MovableBody { future, adoption: packet.clone() };
+        let born = from.map_or_else(|| self.clock.now(), Core::roughly_now);
+        let (about, launch) = (options.about(born, site), options.launch(from.is_some()));
+        let place = from.and_then(|core| core.team.as_ref()).map(|own| own.place);
+        let place = self.place_or_next(place);
+        let made =
+            self.movables.add(place, |co| Movable::new(co, about, launch, from.is_some(), body));
+        match made {
+            Some(movable) => {
+                self.launch(from, place, launch.start, movable);
+            }
+            // The body is dropped, by which whoever waits for it learns.
+            None => eprintln!("leno: a future was dropped: {}", SpawnError::Full { limit: SLOTS }),
+        }
         JoinHandle::new(packet, options.name.clone())
     }
 
-    fn add_work(
-        &self,
-        place: Option<usize>,
-        options: &Options,
-        site: &'static Location<'static>,
-        body: SendBody,
-        adoption: Arc<dyn Adoption + Send + Sync>,
-    ) {
-        let about = options.about(Time::START, site);
-        self.add(place, Work { about, hint: options.hint, body, adoption });
+    /// Begins with a movable future that is made.
+    fn launch(&self, from: Option<&Core>, place: usize, start: Start, movable: Arc<Movable>) {
+        if let Some(core) = from {
+            core.announce(&movable);
+        }
+        // Either this sees that the team is stopping, or stopping finds the future in the list: both
+        // lock its shard, whoever is second sees what the other one did before.
+        let is_idle = self.is_stopping() && movable.cancel();
+        match (start, from) {
+            (Start::Ready, _) => self.add(Some(place), Work::Movable(movable)),
+            (Start::Eager, Some(core)) => core.run_new_movable(movable),
+            (Start::Eager, None) => self.add_first(Some(place), movable),
+            (Start::Idle | Start::Lazy, _) if is_idle => {
+                self.add_woken(Some(place), movable, false);
+            }
+            (Start::Idle | Start::Lazy, _) => {}
+        }
     }
 }
 
@@ -186,20 +141,23 @@ fn finish<T>(filler: Filler<T>, result: std::thread::Result<T>) {
         let (core, co) = match &here {
             Here::Stack(inside) => (inside.core, inside.co),
             Here::Future(core, co) => (*core, *co),
-            Here::Thread => unreachable!("a core runs it"),
+            Here::Thread | Here::Virtual(_) => unreachable!("a core runs it"),
         };
-        let task = core.tasks.get(co).expect("it runs");
+        let task = core.tasks.get(co);
         let (outcome, result) = match result {
             Ok(value) => (Outcome::Returned, Ok(value)),
             Err(payload) if unwind::is_exit(&*payload) => {
-                let outcome = task.exit.get().outcome();
+                let outcome = task.map_or(Outcome::Exited, |task| task.exit.get().outcome());
                 (outcome, Err(Ended::Otherwise(outcome)))
             }
             Err(payload) => (Outcome::Panicked, Err(Ended::Panicked(payload))),
         };
         core.outcome.set(Some(outcome));
         if let Some(payload) = filler.finish(result) {
-            let name = task.about.borrow().name.clone();
+            let name = core.name_of(co);
+            if !task.is_some_and(|task| task.borrows.get()) {
+                world::saw_panic(format!("coroutine {}", name.or_id(co.bits())), &*payload);
+            }
             core.failures.borrow_mut().push(Failure { co, name, payload });
         }
     });
@@ -227,7 +185,9 @@ pub fn try_spawn_local<T: 'static>(
     f: impl FnOnce() -> T + 'static,
 ) -> Result<JoinHandle<T>, SpawnError> {
     let site = Location::caller();
-    with_core_here(|core| core.spawn_closure(options, site, f))
+    let spawned = with_core_here(|core| core.spawn_closure(options, site, f));
+    give_way();
+    spawned
 }
 
 /// Spawns a future into the system that runs the calling code. It stays on this core.
@@ -237,7 +197,9 @@ pub fn try_spawn_local<T: 'static>(
 #[track_caller]
 pub fn spawn_local_future<T: 'static>(future: impl Future<Output = T> + 'static) -> JoinHandle<T> {
     let site = Location::caller();
-    match with_core_here(|core| core.spawn_future(&Options::new(), site, future)) {
+    let spawned = with_core_here(|core| core.spawn_future(&Options::new(), site, future));
+    give_way();
+    match spawned {
         Ok(handle) => handle,
         Err(error) => panic!("{error}"),
     }
@@ -266,38 +228,54 @@ pub fn try_spawn<T: Send + 'static>(
     f: impl FnOnce() -> T + Send + 'static,
 ) -> Result<JoinHandle<T>, SpawnError> {
     let site = Location::caller();
-    with_core_here(|core| match &core.team {
-        Some(Membership { team, place }) => Ok(team.spawn_closure(Some(*place), options, site, f)),
-        None => core.spawn_closure(options, site, f),
-    })
+    let spawned = with_core_here(|core| match &core.team {
+        Some(Membership { team, place }) if options.start != Start::Eager => {
+            Ok(team.spawn_closure(Some(*place), options, site, f))
+        }
+        _ => core.spawn_closure(options, site, f),
+    });
+    give_way();
+    spawned
 }
 
-/// Spawns a future into the system that runs the calling code. Any core of it may poll it first;
-/// then it stays there.
+/// Spawns a future into the system that runs the calling code. Any core of it may poll it, at any
+/// time.
 ///
 /// # Panics
-/// When no system runs the calling code.
+/// When no system runs the calling code; see [`try_spawn_future`].
 #[track_caller]
 pub fn spawn_future<T: Send + 'static>(
     future: impl Future<Output = T> + Send + 'static,
 ) -> JoinHandle<T> {
-    let (site, options) = (Location::caller(), Options::new());
-    let spawned = with_core_here(|core| match &core.team {
-        Some(Membership { team, place }) => {
-            Ok(team.spawn_future(Some(*place), &options, site, future))
-        }
-        None => core.spawn_future(&options, site, future),
-    });
-    match spawned {
+    match try_spawn_future(&Options::new(), future) {
         Ok(handle) => handle,
         Err(error) => panic!("{error}"),
     }
 }
 
+/// The same, with options.
+///
+/// # Errors
+/// When no system runs the calling code, or it holds no more coroutines.
+#[track_caller]
+pub fn try_spawn_future<T: Send + 'static>(
+    options: &Options,
+    future: impl Future<Output = T> + Send + 'static,
+) -> Result<JoinHandle<T>, SpawnError> {
+    let site = Location::caller();
+    let spawned = with_core_here(|core| match &core.team {
+        Some(own) => Ok(own.team.spawn_future(Some(core), options, site, future)),
+        None => core.spawn_future(options, site, future),
+    });
+    give_way();
+    spawned
+}
+
 fn with_core_here<R>(f: impl FnOnce(&Core) -> Result<R, SpawnError>) -> Result<R, SpawnError> {
+    world::plain_point();
     entered::here(|here| match here {
         Here::Stack(inside) => f(inside.core),
         Here::Future(core, _) => f(core),
-        Here::Thread => Err(SpawnError::NoSystem),
+        Here::Thread | Here::Virtual(_) => Err(SpawnError::NoSystem),
     })
 }

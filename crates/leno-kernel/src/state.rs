@@ -6,7 +6,7 @@
 //!   Ready     Running (picked)                 Finished (ended before it first ran)
 //!   Running   Ready (yielded, preempted)       Parked   Calling   Finished
 //!   Parked    Ready (unparked)
-//!   Calling   Ready (the callee came back)
+//!   Calling   Ready (the callee came back)    Running (one that it ran itself came back)
 //!   Finished  nothing
 //! ```
 
@@ -46,6 +46,8 @@ pub enum Reason {
     Choosing(Object),
     /// The end of another coroutine; `None` if no core has that one yet.
     Joining(Option<Co>),
+    /// The same, of a coroutine of another system.
+    JoiningOutside(Option<Co>),
     /// The ends of all it has spawned in a scope.
     Children,
     /// A time.
@@ -60,6 +62,8 @@ pub enum Reason {
     Future,
     /// A closure on a helper thread.
     Blocking,
+    /// One of the coroutines of its sink to become ready.
+    Scheduling,
 }
 
 /// How a coroutine ended.
@@ -85,7 +89,7 @@ impl State {
         matches!(
             (self, next),
             (New | Running | Parked(_) | Calling(_), Ready)
-                | (Ready, Running)
+                | (Ready | Calling(_), Running)
                 | (Running, Parked(_) | Calling(_))
                 | (New | Ready | Running, Finished(_))
         )
@@ -101,11 +105,12 @@ impl Reason {
             | Reason::Choosing(object)
             | Reason::Entry(object)
             | Reason::Lock(object) => object.is_shared(),
-            Reason::Io | Reason::Blocking => true,
+            Reason::Io | Reason::Blocking | Reason::JoiningOutside(_) => true,
             Reason::Passive
             | Reason::Joining(_)
             | Reason::Children
             | Reason::Sleeping
+            | Reason::Scheduling
             | Reason::Future => false,
         }
     }
@@ -118,6 +123,23 @@ impl Reason {
             Reason::Hungry(_) | Reason::Choosing(_) | Reason::Entry(_) => Outcome::Starved,
             Reason::Blocked(_) => Outcome::Blockaged,
             _ => Outcome::Exited,
+        }
+    }
+}
+
+impl Reason {
+    /// As text, with the name of what it waits for.
+    pub(crate) fn on(self, name: &str) -> String {
+        match self {
+            Reason::Hungry(object)
+            | Reason::Blocked(object)
+            | Reason::Choosing(object)
+            | Reason::Entry(object)
+            | Reason::Lock(object) => {
+                let (text, object) = (self.to_string(), object.to_string());
+                text.replace(&object, &format!("'{name}' ({object})"))
+            }
+            _ => self.to_string(),
         }
     }
 }
@@ -143,6 +165,12 @@ impl fmt::Display for Reason {
             Reason::Blocked(channel) => write!(f, "waiting to send to channel {channel}"),
             Reason::Choosing(choice) => write!(f, "waiting in select {choice}"),
             Reason::Joining(Some(other)) => write!(f, "waiting for the end of {other}"),
+            Reason::JoiningOutside(Some(other)) => {
+                write!(f, "waiting for the end of {other}, of another system")
+            }
+            Reason::JoiningOutside(None) => {
+                f.write_str("waiting for the end of one not started, of another system")
+            }
             Reason::Joining(None) => f.write_str("waiting for the end of one not started"),
             Reason::Children => f.write_str("waiting for the children of its scope"),
             Reason::Sleeping => f.write_str("sleeping"),
@@ -151,6 +179,7 @@ impl fmt::Display for Reason {
             Reason::Lock(lock) => write!(f, "waiting for lock {lock}"),
             Reason::Future => f.write_str("waiting for a future"),
             Reason::Blocking => f.write_str("waiting for a helper thread"),
+            Reason::Scheduling => f.write_str("waiting for one of its sink"),
         }
     }
 }
@@ -182,7 +211,7 @@ mod tests {
         assert_eq!(allowed(State::Ready), [0, 0, 1, 0, 0, 1]);
         assert_eq!(allowed(State::Running), [0, 1, 0, 1, 1, 1]);
         assert_eq!(allowed(parked), [0, 1, 0, 0, 0, 0]);
-        assert_eq!(allowed(calling), [0, 1, 0, 0, 0, 0]);
+        assert_eq!(allowed(calling), [0, 1, 1, 0, 0, 0]);
         assert_eq!(allowed(finished), [0; 6]);
     }
 }

@@ -5,7 +5,7 @@
 pub(crate) use std::{
     sync::{
         Mutex, MutexGuard,
-        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence},
+        atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence},
     },
     thread::{Thread, current as current_thread, park, park_timeout},
 };
@@ -14,7 +14,7 @@ pub(crate) use std::{
 pub(crate) use loom::{
     sync::{
         Mutex, MutexGuard,
-        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence},
+        atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence},
     },
     thread::{Thread, current as current_thread, park},
 };
@@ -28,4 +28,16 @@ pub(crate) fn park_timeout(_: core::time::Duration) {
 /// Locks; a panic while it was locked has broken nothing here.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// Whether this mistake is planted, for loom to find: in builds for loom `LENO_PLANTED` names it.
+#[inline(always)]
+pub(crate) fn is_planted(_bug: &str) -> bool {
+    #[cfg(loom)]
+    {
+        static PLANTED: std::sync::OnceLock<Option<String>> = std::sync::OnceLock::new();
+        PLANTED.get_or_init(|| std::env::var("LENO_PLANTED").ok()).as_deref() == Some(_bug)
+    }
+    #[cfg(not(loom))]
+    false
 }

@@ -13,9 +13,10 @@ use leno_context::unwind;
 use crate::bell::Bell;
 use crate::core::{Exit, Task};
 use crate::mailbox::{self, Message};
-use crate::policy::{Choice, Why};
-use crate::raw::entered::{self, Here};
-use crate::{Co, Exiting, Reason, Time};
+use crate::policy::{Choice, Hint, Why};
+use crate::raw::entered::{self, Here, Visit};
+use crate::window::process_now;
+use crate::{Co, Exiting, Reason, Time, world};
 
 /// Who waits, and how it is woken.
 #[derive(Clone, Debug)]
@@ -35,19 +36,21 @@ impl Waiter {
     ///
     /// # Panics
     /// Inside a future that a core polls: it must not park; use the `_async` form.
+    #[inline]
     #[track_caller]
     pub fn current() -> Waiter {
         entered::here(|here| match here {
-            Here::Stack(inside) => Waiter::Co(inside.co),
+            Here::Stack(inside) | Here::Virtual(inside) => Waiter::Co(inside.co),
             Here::Thread => Waiter::Thread(BELL.with(Arc::clone)),
             Here::Future(_, co) => refuse(co),
         })
     }
 
     /// Lets it go on.
+    #[inline]
     pub fn wake(self) {
         match self {
-            Waiter::Co(co) => unpark(co),
+            Waiter::Co(co) => drop(unpark_quietly(co, Hint::Back)),
             Waiter::Thread(bell) => bell.ring(),
             Waiter::Waker(waker) => waker.wake(),
         }
@@ -94,23 +97,41 @@ fn refuse(co: Co) -> ! {
 #[inline]
 #[track_caller]
 pub fn park(reason: Reason) -> Wake {
-    entered::here(|here| match here {
-        Here::Stack(inside) => inside.core.park(&inside, reason),
-        Here::Thread => {
-            BELL.with(Arc::clone).wait();
-            Wake::Unparked
+    world::wait_point();
+    entered::visit(Park(reason))
+}
+
+struct Park(Reason);
+
+impl Visit for Park {
+    type Output = Wake;
+
+    #[inline(always)]
+    #[track_caller]
+    fn visit(self, here: Here<'_>) -> Wake {
+        match here {
+            Here::Stack(inside) | Here::Virtual(inside) => inside.core.park(&inside, self.0),
+            Here::Thread => {
+                BELL.with(Arc::clone).wait();
+                Wake::Unparked
+            }
+            Here::Future(_, co) => refuse(co),
         }
-        Here::Future(_, co) => refuse(co),
-    })
+    }
 }
 
 /// The same, until `deadline` at most; see [`deadline_in`].
 #[track_caller]
 pub fn park_until(reason: Reason, deadline: Time) -> Wake {
+    world::wait_point();
+    // A clock is code of a user: asked before the proof is given.
+    let now = now();
     entered::here(|here| match here {
-        Here::Stack(inside) => inside.core.park_until(&inside, reason, deadline),
+        Here::Stack(inside) | Here::Virtual(inside) => {
+            inside.core.park_until(&inside, reason, deadline, now)
+        }
         Here::Thread => {
-            let rung = BELL.with(Arc::clone).wait_for(deadline.since(thread_now()));
+            let rung = BELL.with(Arc::clone).wait_for(deadline.since(now));
             if rung { Wake::Unparked } else { Wake::TimedOut }
         }
         Here::Future(_, co) => refuse(co),
@@ -134,19 +155,97 @@ pub(crate) fn park_deaf(reason: Reason) -> Wake {
 /// coroutine that has ended it names nobody, and nothing happens. Any thread may call this.
 #[inline]
 pub fn unpark(co: Co) {
-    let here = entered::with_core(co.core(), |core| core.unpark(co, Why::Unparked));
-    if here.is_none() {
-        mailbox::of(co.core()).send(Message::Unpark(co));
+    unpark_with(co, Hint::Back);
+}
+
+/// The same, with a wish where in the queue it should be. From another thread the wish is not heard.
+#[inline]
+pub fn unpark_with(co: Co, hint: Hint) {
+    world::plain_point();
+    unpark_quietly(co, hint);
+}
+
+/// The same, where other threads of a world must not run first: in the middle of an operation.
+/// Whether it is ready now, and a policy decides when it runs.
+#[inline(always)]
+pub(crate) fn unpark_quietly(co: Co, hint: Hint) -> bool {
+    let here = entered::with_core(co.core(), |core| core.unpark(co, Why::Unparked, hint));
+    here.unwrap_or_else(|| {
+        send(co, Message::Unpark(co));
+        false
+    })
+}
+
+/// The same for one with whom the calling code has had a rendezvous: if both are coroutines of one core,
+/// its policy says who of the two goes on ([`ChoiceKind::After`]); without a policy, or if the calling
+/// code has no stack, it goes on itself.
+///
+/// Nothing may be half done, or locked, when this is called: others may run before it returns. It is no
+/// place to exit.
+///
+/// [`ChoiceKind::After`]: crate::policy::ChoiceKind::After
+#[inline]
+pub fn unpark_partner(co: Co) {
+    if unpark_quietly(co, Hint::Back) {
+        give_way();
     }
+}
+
+/// Lets the policy say who goes on: the calling coroutine, or whoever it has unparked or spawned last,
+/// as [`unpark_partner`] does. Without a policy, or without a stack, nothing happens.
+#[inline(never)]
+pub fn give_way() {
+    entered::here(|here| {
+        if let Here::Stack(inside) = here
+            && inside.core.has_policy()
+        {
+            inside.core.give_way(&inside);
+        }
+    });
 }
 
 /// Makes a coroutine exit: what it waits for gives up, its stack unwinds, its destructors run. One
 /// that has not started is dropped. Any thread may call this.
 pub fn cancel(co: Co) {
+    world::plain_point();
     let here = entered::with_core(co.core(), |core| core.cancel(co, crate::Outcome::Exited));
     if here.is_none() {
-        mailbox::of(co.core()).send(Message::Cancel(co));
+        send(co, Message::Cancel(co));
     }
+}
+
+/// Asks something of a coroutine that is of no core which this thread has entered.
+fn send(co: Co, message: Message) {
+    // The calling core's own team need not be looked up.
+    let answered = entered::with_team(co.core(), |core| {
+        core.team.as_ref().into_iter().for_each(|own| own.team.answer(&message));
+    });
+    if answered.is_none() {
+        mailbox::of(co.core()).send(message);
+    }
+}
+
+/// A call link: unparks `callee`, which is to run next, and parks the calling coroutine until
+/// someone unparks it in turn. It shows as calling the callee meanwhile.
+///
+/// # Cancellation
+/// Gives [`Wake::Exit`].
+///
+/// # Panics
+/// When the calling code is no coroutine with a stack, or `callee` is of another core.
+#[track_caller]
+pub fn call(callee: Co) -> Wake {
+    entered::here(|here| match here {
+        Here::Stack(inside) => {
+            let own = inside.co;
+            assert!(own.core() == callee.core(), "{own} cannot call {callee}: of another core");
+            inside.core.call(&inside, callee)
+        }
+        Here::Thread | Here::Virtual(_) => {
+            panic!("a plain thread cannot call {callee}: it has no core")
+        }
+        Here::Future(_, co) => refuse(co),
+    })
 }
 
 /// How often exit is raised in a body that catches it and goes on.
@@ -157,12 +256,17 @@ const EXIT_TRIES: u8 = 8;
 pub fn exit() -> Exiting {
     // Whoever leaves for good leaves its frames: none of them may refer to the core.
     let way_out = entered::here(|here| {
-        let Here::Stack(inside) = here else { return None };
+        let (inside, tries) = match here {
+            Here::Stack(inside) => (inside, EXIT_TRIES),
+            // A thread whose systems' coroutines exit one after the other is not obstinate.
+            Here::Virtual(inside) => (inside, u8::MAX),
+            Here::Thread | Here::Future(..) => return None,
+        };
         if !inside.can_leave() {
             return None;
         }
         if let Exit::Asked { as_, raised } = inside.task.exit.get() {
-            if raised >= EXIT_TRIES || cfg!(panic = "abort") {
+            if raised >= tries || cfg!(panic = "abort") {
                 report_given_up(inside.co, inside.task);
                 inside.task.exit.set(Exit::GivenUp);
                 return Some(inside.for_ever());
@@ -195,16 +299,13 @@ fn report_given_up(co: Co, task: &Task) {
 
 /// What time it is for the calling code: its system's, or of a plain thread the process's.
 pub fn now() -> Time {
-    entered::here(|here| match here {
-        Here::Stack(inside) => inside.core.platform.now(),
-        Here::Future(core, _) => core.platform.now(),
-        Here::Thread => thread_now(),
-    })
-}
-
-fn thread_now() -> Time {
-    static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
-    Time::START + START.get_or_init(std::time::Instant::now).elapsed()
+    // It is code of a user, which must not run while something refers to the core.
+    let platform = entered::here(|here| match here {
+        Here::Stack(inside) | Here::Virtual(inside) => Some(inside.core.platform.clone()),
+        Here::Future(core, _) => Some(core.platform.clone()),
+        Here::Thread => None,
+    });
+    platform.map_or_else(process_now, |platform| platform.now())
 }
 
 /// The time that is `wait` from [`now`].
@@ -217,7 +318,7 @@ pub fn current() -> Option<Co> {
     entered::here(|here| match here {
         Here::Stack(inside) => Some(inside.co),
         Here::Future(_, co) => Some(co),
-        Here::Thread => None,
+        Here::Thread | Here::Virtual(_) => None,
     })
 }
 
@@ -225,7 +326,7 @@ pub fn current() -> Option<Co> {
 /// an index into the candidates, of which there are at least two. On a plain thread the first.
 pub fn choose(choice: &Choice<'_>) -> usize {
     entered::here(|here| match here {
-        Here::Stack(inside) => inside.core.choose(choice),
+        Here::Stack(inside) | Here::Virtual(inside) => inside.core.choose(choice),
         Here::Future(core, _) => core.choose(choice),
         Here::Thread => 0,
     })
@@ -241,16 +342,30 @@ pub fn choose(choice: &Choice<'_>) -> usize {
 #[inline]
 #[track_caller]
 pub fn yield_now() {
-    let wake = entered::here(|here| match here {
-        Here::Stack(inside) => inside.core.yield_now(&inside),
-        Here::Thread => {
-            std::thread::yield_now();
-            Wake::Unparked
-        }
-        Here::Future(_, co) => refuse(co),
-    });
-    if wake == Wake::Exit {
+    world::plain_point();
+    if entered::visit(Yield) == Wake::Exit {
         exit();
+    }
+}
+
+struct Yield;
+
+impl Visit for Yield {
+    type Output = Wake;
+
+    #[inline(always)]
+    #[track_caller]
+    fn visit(self, here: Here<'_>) -> Wake {
+        match here {
+            Here::Stack(inside) => inside.core.yield_now(&inside),
+            // The point was its turn for others.
+            Here::Virtual(_) => Wake::Unparked,
+            Here::Thread => {
+                std::thread::yield_now();
+                Wake::Unparked
+            }
+            Here::Future(_, co) => refuse(co),
+        }
     }
 }
 

@@ -449,3 +449,12 @@ fn a_circle_of_joins_is_named() {
     assert!(text.ends_with("a circle: 'x' waits for 'y' waits for 'z' waits for 'x'"), "{text}");
     assert_eq!(deadlock.report.cycles().len(), 1);
 }
+
+#[test]
+fn blocking_on_what_nobody_will_wake_is_a_deadlock() {
+    let system = LocalSystem::new();
+    drop(system.spawn(|| block_on(std::future::pending::<()>())));
+    let report = system.run().unwrap_err().report;
+    assert_eq!(report.alive[0].state, State::Parked(Reason::Future));
+    assert_eq!(report.alive[0].wakers, 0);
+}

@@ -186,7 +186,8 @@ fn shutting_down_tells_who_did_not_stop() {
     let (release, started) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     let (seen, begun) = (release.clone(), started.clone());
     let system = two();
-    let busy = system.spawn(move || {
+    let line = line!() + 1;
+    let busy = system.spawn_with(&Options::new().name("spinner"), move || {
         begun.store(true, SeqCst);
         while !seen.load(SeqCst) {
             std::thread::yield_now();
@@ -196,7 +197,16 @@ fn shutting_down_tells_who_did_not_stop() {
         std::thread::yield_now();
     }
     let stopped = system.shutdown(Duration::from_millis(50)).unwrap_err();
-    assert_eq!(stopped.busy, 1, "{stopped}");
+    let [seen] = &stopped.report.busy[..] else { panic!("one core is busy: {stopped}") };
+    assert_eq!((seen.co, seen.name.as_str()), (busy.co(), Some("spinner")));
+    assert_eq!(seen.site.map(|site| (site.file(), site.line())), Some((file!(), line)));
+    assert!(seen.lasted >= Duration::from_millis(50), "{stopped}");
+    let text = stopped.to_string();
+    let expected = "not stopped in time: 1 core with a coroutine that neither ends nor waits; ";
+    assert!(text.starts_with(expected), "{text}");
+    let expected =
+        format!("does not answer: it has run 'spinner' ({}, spawned at ", seen.co.unwrap());
+    assert!(text.contains(&expected), "{text}");
     release.store(true, SeqCst);
     busy.join().unwrap();
 }
@@ -226,4 +236,14 @@ fn p48_futures_are_shared_out_too() {
         sum
     });
     assert_eq!(sum.join().unwrap(), 4950);
+}
+
+/// A message may reach a core before its thread has begun; it is counted once all the same.
+#[test]
+fn a_question_to_a_core_that_has_not_begun_does_not_hide_that_all_is_done() {
+    for _ in 0..if cfg!(miri) { 2 } else { 50 } {
+        let system = two();
+        system.report();
+        assert!(system.wait().unwrap().alive.is_empty());
+    }
 }

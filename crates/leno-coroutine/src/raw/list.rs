@@ -5,11 +5,10 @@
 
 use std::backtrace::Backtrace;
 
-use leno_context::control::{self, Control, Kind, bits};
-use leno_context::unwind::{self, code};
-use leno_context::word::Word;
+use leno_context::control::{self, Control, Kind};
 use leno_context::{State, Status};
 
+use super::floor;
 use crate::list::Info;
 
 /// Calls `f` with the block of every live coroutine of this thread.
@@ -56,16 +55,6 @@ pub(crate) fn backtrace(status: Status) -> Option<Backtrace> {
     }
     // SAFETY: live, and of this thread, so nobody else changes that.
     let block = unsafe { control.as_ref() };
-    if !unwind::can_show(block) {
-        return None;
-    }
-    let (tag, parent) = (block.load_tag(), block.parent());
-    block.set_parent(block.back());
-    block.mark(bits::RUNNING);
-    let mut slot: Option<Backtrace> = None;
-    // SAFETY: suspended, so it understands SHOW; the slot outlives the visit.
-    unsafe { unwind::resume(block, Word::new((&raw mut slot).cast()), code::SHOW) };
-    block.set_parent(parent);
-    block.store_tag(tag);
-    slot
+    // SAFETY: as above.
+    unsafe { floor::backtrace(block) }
 }

@@ -9,10 +9,14 @@
 //! - a started body with a stack sits in its slot's seat; what has not started, or is a future, is in
 //!   `body`, except while it runs.
 
+mod attach;
 mod body;
+mod check;
+mod guests;
 mod queue;
 mod run;
 mod tasks;
+mod turn;
 
 pub(crate) use body::Body;
 pub(crate) use run::Stop;
@@ -20,21 +24,34 @@ pub(crate) use tasks::{About, Exit, Task};
 
 use core::cell::{Cell, RefCell};
 
+use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
+use self::check::Checks;
 use self::queue::Queue;
 use self::tasks::Tasks;
+use crate::io::Attention;
 use crate::join::Adoption;
+use crate::ledger::Ledger;
+use crate::log::{Ring, What};
 use crate::mailbox::{self, Mailbox, Message};
-use crate::policy::{Choice, Hint, Policy, Ready, Why};
+use crate::options::{Launch, Start};
+use crate::policy::{Candidate, Choice, ChoiceKind, Hint, Policy, Why};
 use crate::raw::entered::{Entry, Inside};
 use crate::report::Failure;
-use crate::system::{Team, Work};
+use crate::system::{Movable, Team, Unstarted};
 use crate::timers::{TimerKey, Timers};
-use crate::{Co, Outcome, Platform, Reason, SpawnError, State, Time, Wake};
+use crate::window::{Title, Window};
+use crate::world;
+use crate::{Co, Object, Outcome, Platform, Reason, SpawnError, State, Time, Wake};
 
 /// See the module.
 pub(crate) struct Core {
+    /// It runs the threads of a world.
+    is_of_world: bool,
+    /// Names its system, unless its team does.
+    system: Object,
     pub(crate) entry: Entry,
     pub(crate) mailbox: &'static Mailbox,
     pub(crate) tasks: Tasks,
@@ -47,7 +64,14 @@ pub(crate) struct Core {
     /// What time it was when the core last looked.
     now: Cell<Time>,
     timers: RefCell<Timers<Co>>,
-    pub(crate) platform: Box<dyn Platform>,
+    pub(crate) platform: Rc<dyn Platform>,
+    pub(crate) attention: Attention,
+    /// What has happened, if that is written down.
+    pub(crate) events: Option<Rc<Ring>>,
+    /// Who knows which end of which channel.
+    pub(crate) ledger: RefCell<Ledger>,
+    /// A sink has gone: its coroutines are the core's again.
+    pub(crate) orphans: Rc<Cell<bool>>,
     /// Messages that are being read; kept for its memory.
     reading: RefCell<Vec<Message>>,
     pub(crate) counts: Cell<Counts>,
@@ -57,9 +81,24 @@ pub(crate) struct Core {
     pub(crate) failures: RefCell<Vec<Failure>>,
     /// The other cores of its system.
     pub(crate) team: Option<Membership>,
+    /// Movable futures that are ready here, by its policy.
+    guests: RefCell<HashMap<Co, Arc<Movable>>>,
     /// How many messages it has read, and had when it was last idle.
     read: Cell<usize>,
     read_before: Cell<usize>,
+    /// What other threads see of it.
+    pub(crate) window: Arc<Window>,
+    checks: Checks,
+}
+
+/// What a core is made of, besides its address.
+pub(crate) struct Parts {
+    pub(crate) platform: Box<dyn Platform>,
+    pub(crate) policy: Option<Box<dyn Policy>>,
+    /// What has happened, if that is written down.
+    pub(crate) log: Option<Rc<Ring>>,
+    pub(crate) team: Option<Membership>,
+    pub(crate) title: Arc<Title>,
 }
 
 /// A core's place in a team.
@@ -76,39 +115,69 @@ pub(crate) struct Counts {
     pub(crate) panicked: u64,
     pub(crate) exited: u64,
     pub(crate) removed: u64,
+    pub(crate) zombies: u64,
     pub(crate) given_up: u64,
 }
 
 impl Core {
-    pub(crate) fn new(
-        address: mailbox::Address,
-        platform: Box<dyn Platform>,
-        policy: Option<Box<dyn Policy>>,
-        team: Option<Membership>,
-    ) -> Core {
+    pub(crate) fn new(address: mailbox::Address, mut parts: Parts) -> Core {
+        world::parts_for(&mut parts);
+        let Parts { platform, policy, log, team, title } = parts;
         let mailbox = address.mailbox;
         let now = platform.now();
+        let real = (!platform.is_virtual()).then_some(now);
+        let window = Arc::new(Window::new(mailbox.number, title, real));
+        if team.is_some() {
+            window.loops();
+        }
+        mailbox.show(window.clone());
+        if log.is_some() {
+            world::count_log(true);
+        }
         Core {
+            system: Object::local(),
             entry: Entry::new(),
             mailbox,
             tasks: Tasks::new(mailbox.number, address.generation),
-            queue: RefCell::new(
-                policy.map_or_else(|| Queue::Fifo(Default::default()), Queue::Policy),
-            ),
+            queue: RefCell::new(Queue::new(policy)),
             ready: Cell::new(0),
             open: Cell::new(0),
             futures: Cell::new(0),
             now: Cell::new(now),
             timers: RefCell::new(Timers::new(now)),
-            platform,
+            platform: platform.into(),
+            attention: Attention::default(),
+            events: log,
+            is_of_world: false,
+            ledger: RefCell::default(),
+            orphans: Rc::default(),
             reading: RefCell::default(),
             counts: Cell::default(),
             outcome: Cell::new(None),
             failures: RefCell::default(),
             team,
-            read: Cell::new(mailbox.sent()),
-            read_before: Cell::new(mailbox.sent()),
+            guests: RefCell::default(),
+            read: Cell::new(address.sent),
+            read_before: Cell::new(address.sent),
+            window,
+            checks: Checks::default(),
         }
+    }
+
+    /// The same, for the threads of a world.
+    pub(crate) fn of_world(mut self) -> Core {
+        self.is_of_world = true;
+        self
+    }
+
+    /// Whether nobody but whoever runs can run.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.ready.get() == 0
+    }
+
+    /// Names its system.
+    pub(crate) fn system(&self) -> Object {
+        self.team.as_ref().map_or(self.system, |own| own.team.name)
     }
 
     #[inline(always)]
@@ -118,68 +187,132 @@ impl Core {
         self.counts.set(counts);
     }
 
-    /// Adds a coroutine, which is ready.
+    /// Adds a coroutine, which starts as `launch` says.
     pub(crate) fn spawn(
         &self,
         about: About,
         body: Body,
-        hint: Hint,
+        launch: Launch,
         waited_for_by: Arc<dyn Adoption>,
     ) -> Result<Co, SpawnError> {
         let Some((co, task)) = self.tasks.add(about, body, waited_for_by.clone()) else {
             return Err(SpawnError::Full { limit: crate::co::SLOTS });
         };
         self.count(|n| n.spawned += 1);
+        self.log(self.entry.running.get().co(), || {
+            let about = task.about.borrow();
+            What::Spawned { co, name: about.name.clone(), site: about.site }
+        });
         let (unparked, cancelled) = waited_for_by.adopted(co);
+        task.borrows.set(launch.borrows);
         task.permit.set(unparked);
         if cancelled {
             task.exit.set(Exit::Asked { as_: Outcome::Exited, raised: 0 });
         }
-        self.make_ready(co, task, Why::Spawned, hint);
+        match launch.start {
+            Start::Idle | Start::Lazy if !unparked && !cancelled => {}
+            Start::Eager if launch.is_here && !cancelled => drop(self.run_new(co, task)),
+            start => {
+                let hint = if start == Start::Eager { Hint::Front } else { launch.hint };
+                if self.make_ready(co, task, Why::Spawned, hint) {
+                    self.queue.borrow_mut().woke(co);
+                }
+            }
+        }
         Ok(co)
     }
 
     /// Takes work that was spawned elsewhere.
-    pub(crate) fn adopt_work(&self, work: Work) {
-        let Work { about, hint, body, adoption } = work;
+    pub(crate) fn adopt_closure(&self, closure: Unstarted) {
+        let Unstarted { mut about, launch, body, adoption } = closure;
+        about.born = self.roughly_now();
         // If the core is full, the body is dropped, by which whoever waits for it learns.
-        if let Err(error) = self.spawn(about, body.into(), hint, adoption) {
+        if let Err(error) = self.spawn(about, Body::Closure(body), launch, adoption) {
             eprintln!("leno: a coroutine was dropped: {error}");
         }
     }
 
+    /// Whether a policy was asked where to put it.
     #[inline(always)]
-    fn make_ready(&self, co: Co, task: &Task, why: Why, hint: Hint) {
+    fn make_ready(&self, co: Co, task: &Task, why: Why, hint: Hint) -> bool {
         if let State::Parked(reason) = task.state() {
             self.count_parked(reason, -1);
         }
+        self.log(self.entry.running.get().co(), || match why {
+            Why::Yielded => What::Yielded,
+            why => What::Woke { co, why },
+        });
         task.become_(State::Ready);
+        task.since.set(self.now.get());
+        if task.has_sink.get() && self.give_to_sink(co, task) {
+            return false;
+        }
+        self.enqueue(co, task, why, hint)
+    }
+
+    /// Puts a coroutine that is ready into the core's own queue. Whether that is a policy's.
+    #[inline(always)]
+    fn enqueue(&self, co: Co, task: &Task, why: Why, hint: Hint) -> bool {
         self.ready.set(self.ready.get() + 1);
         let mut queue = self.queue.borrow_mut();
         if let Queue::Fifo(_) = *queue {
-            return queue.ready(co, why, hint, |_, _| unreachable!("first come, first served"));
+            queue.ready(co, why, hint, |_, _| unreachable!("first come, first served"));
+            return false;
         }
         let about = task.about.borrow();
-        queue.ready(co, why, hint, |why, hint| Ready {
-            co,
-            name: &about.name,
-            why,
-            hint,
-            priority: about.priority,
-            deadline: about.deadline,
-            now: self.roughly_now(),
-        });
+        queue.ready(co, why, hint, |why, hint| about.ready(co, why, hint, self.roughly_now()));
+        true
     }
 
-    /// Gives a coroutine of this core its permit: it goes on now, or does not park next time.
+    /// Gives a coroutine of this core its permit: it goes on now, or does not park next time. Whether it
+    /// does now, and a policy decides when: then whoever runs may [give way](Self::give_way).
     #[inline(always)]
-    pub(crate) fn unpark(&self, co: Co, why: Why) {
-        let Some(task) = self.tasks.get(co) else { return };
-        match task.state() {
-            State::Parked(_) => self.make_ready(co, task, why, Hint::Back),
-            State::Finished(_) => {}
-            _ => task.permit.set(true),
+    pub(crate) fn unpark(&self, co: Co, why: Why, hint: Hint) -> bool {
+        let Some(task) = self.tasks.get(co) else { return self.unpark_movable(co) };
+        let why = match task.state() {
+            State::Parked(_) => why,
+            State::Calling(_) if !task.attaches.get() => why,
+            State::New => Why::Spawned,
+            State::Finished(_) => return false,
+            _ => {
+                task.permit.set(!cfg!(leno_planted = "wake"));
+                return false;
+            }
+        };
+        let is_policy = self.make_ready(co, task, why, hint);
+        if is_policy {
+            self.queue.borrow_mut().woke(co);
         }
+        is_policy
+    }
+
+    /// Asks the policy who goes on: the running coroutine, or the one that it has made ready last. It
+    /// is no place to exit: what the coroutine was doing is done.
+    #[cold]
+    pub(crate) fn give_way(&self, inside: &Inside<'_>) {
+        let Some(woken) = self.queue.borrow_mut().take_woken() else { return };
+        let is_ready = self.tasks.get(woken).is_some_and(|other| other.state() == State::Ready);
+        if !is_ready || is_to_exit(inside.task) || !inside.can_leave() {
+            return;
+        }
+        let candidates = [Candidate::Co(inside.co), Candidate::Co(woken)];
+        if self.choose(&Choice::new(ChoiceKind::After, None, &candidates)) == 0 {
+            return;
+        }
+        self.queue.borrow_mut().prefer(woken);
+        self.make_ready(inside.co, inside.task, Why::Yielded, Hint::Back);
+        inside.leave_after_hook();
+    }
+
+    /// The same for one that has set a timer here, and may be anywhere.
+    #[cold]
+    fn unpark_movable(&self, co: Co) -> bool {
+        if co.core() != self.mailbox.number
+            && let Some(own) = &self.team
+        {
+            own.team.answer(&Message::Unpark(co));
+        }
+        false
     }
 
     /// Makes a coroutine of this core exit, unless it is doing so already. Returns whether it was
@@ -188,8 +321,19 @@ impl Core {
         let Some(task) = self.tasks.get(co) else { return false };
         if task.exit.get() == Exit::No {
             task.exit.set(Exit::Asked { as_, raised: 0 });
-            if matches!(task.state(), State::Parked(_)) && task.masked.get() == 0 {
-                self.make_ready(co, task, Why::Exit, Hint::Back);
+            match task.state() {
+                State::Parked(_) if task.masked.get() == 0 => {
+                    self.make_ready(co, task, Why::Exit, Hint::Back);
+                }
+                State::Calling(_) if task.masked.get() == 0 && !task.attaches.get() => {
+                    self.make_ready(co, task, Why::Exit, Hint::Back);
+                }
+                State::New => {
+                    self.make_ready(co, task, Why::Exit, Hint::Back);
+                }
+                // Its scheduler may never attach it again.
+                State::Ready if task.has_sink.get() => self.take_from_sink(co, task),
+                _ => {}
             }
         }
         true
@@ -202,15 +346,36 @@ impl Core {
         if let Some(wake) = may_not_park(inside) {
             return wake;
         }
+        self.log(Some(inside.co), || What::Parked(reason));
         task.become_(State::Parked(reason));
+        task.since.set(self.now.get());
         self.count_parked(reason, 1);
         inside.leave();
         wake_of(task)
     }
 
+    /// Hands over to `callee` and parks the running coroutine until it is unparked or is to exit.
+    pub(crate) fn call(&self, inside: &Inside<'_>, callee: Co) -> Wake {
+        let task = inside.task;
+        if let Some(wake) = may_not_park(inside) {
+            return wake;
+        }
+        self.log(Some(inside.co), || What::Calls(callee));
+        task.become_(State::Calling(callee));
+        crate::wait::unpark_quietly(callee, Hint::Next);
+        inside.leave();
+        wake_of(task)
+    }
+
     /// The same until `deadline` at most.
-    pub(crate) fn park_until(&self, inside: &Inside<'_>, reason: Reason, deadline: Time) -> Wake {
-        if deadline <= self.platform.now() {
+    pub(crate) fn park_until(
+        &self,
+        inside: &Inside<'_>,
+        reason: Reason,
+        deadline: Time,
+        now: Time,
+    ) -> Wake {
+        if deadline <= now {
             return may_not_park(inside).unwrap_or(Wake::TimedOut);
         }
         let key = self.arm(deadline, inside.co);
@@ -226,8 +391,11 @@ impl Core {
         if is_to_exit(task) || !inside.can_leave() {
             return Wake::Exit;
         }
-        self.make_ready(inside.co, task, Why::Yielded, Hint::Back);
-        inside.leave();
+        if self.make_ready(inside.co, task, Why::Yielded, Hint::Back) {
+            inside.leave_after_hook();
+        } else {
+            inside.leave();
+        }
         wake_of(task)
     }
 
@@ -241,14 +409,35 @@ impl Core {
         self.timers.borrow_mut().remove(key).is_some()
     }
 
+    /// Whether code of its policy is in the middle of a call, in a coroutine that is suspended.
+    pub(crate) fn is_in_policy(&self) -> bool {
+        self.queue.try_borrow_mut().is_err()
+    }
+
     /// Whether user code decides.
+    #[inline(always)]
     pub(crate) fn has_policy(&self) -> bool {
         matches!(*self.queue.borrow(), Queue::Policy(_))
     }
 
+    /// Who decides what runs next.
+    pub(crate) fn policy_name(&self) -> String {
+        match self.queue.try_borrow() {
+            Ok(queue) => queue.name().to_owned(),
+            Err(_) => "a policy that is deciding".to_owned(),
+        }
+    }
+
     /// Answers a choice that the rules leave open.
     pub(crate) fn choose(&self, choice: &Choice<'_>) -> usize {
-        self.queue.borrow_mut().choose(choice)
+        let took = self.queue.borrow_mut().choose(choice);
+        self.log(self.entry.running.get().co(), || What::Chose {
+            kind: choice.kind,
+            object: choice.object,
+            took,
+            of: choice.candidates.len(),
+        });
+        took
     }
 }
 
@@ -274,6 +463,10 @@ fn wake_of(task: &Task) -> Wake {
 
 impl Drop for Core {
     fn drop(&mut self) {
+        world::leaves(self.mailbox, self.counts.get().given_up);
+        if self.events.is_some() {
+            world::count_log(false);
+        }
         mailbox::close(self.mailbox, self.tasks.unused_generation());
     }
 }

@@ -1,16 +1,15 @@
 //! The loop of a core: mail, timers, whoever is ready.
 
-use core::ptr::NonNull;
-use core::task::{Context, Poll};
 use core::time::Duration;
+use std::sync::Arc;
 
 use super::queue::Queue;
-use super::{Body, Core, Exit, Membership, Task};
+use super::{Core, Membership, Task};
+use crate::ledger::Verdict;
 use crate::mailbox::Message;
 use crate::policy::{Candidate, Choice, ChoiceKind, Hint, Why};
-use crate::raw::entered::Running;
-use crate::raw::stack::Left;
-use crate::{Co, Outcome, Reason, State, Time, system};
+use crate::system::{Movable, Work};
+use crate::{Co, Outcome, Reason, State, Time, io, system, world};
 
 /// How many turns are taken between two looks at the mail and the clock.
 const TURNS: usize = 64;
@@ -20,6 +19,14 @@ const FITS_CACHE: usize = 512;
 const AHEAD: usize = 8;
 /// How long a core listens before it sleeps.
 const SPIN: Duration = Duration::from_micros(20);
+/// For so long at first without giving its processor away: whoever writes may need it.
+const ALONE: Duration = Duration::from_micros(2);
+
+/// Whose turn it is.
+enum Next {
+    Co(Co),
+    Movable(Arc<Movable>),
+}
 
 /// Why the loop has stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,16 +40,26 @@ pub(crate) enum Stop {
 impl Core {
     /// Runs whoever is ready until `done`, or until nobody can ever run again.
     pub(crate) fn run_until(&self, done: impl Fn(&Core) -> bool) -> Stop {
+        let _attending = io::attend(self);
         loop {
+            self.window.loops();
             self.read_mail();
             self.fire_timers();
+            self.attention.poll_if_due(self.roughly_now());
             self.adopt();
-            for _ in 0..TURNS {
+            self.remove_unreachable_if_many();
+            if self.orphans.replace(false) {
+                self.take_orphans();
+            }
+            for turn in 0..TURNS {
                 if done(self) {
                     return Stop::Done;
                 }
-                let Some(co) = self.pick_or_adopt() else { break };
-                self.take_turn(co);
+                match self.next(turn) {
+                    Some(Next::Co(co)) => self.take_turn(co),
+                    Some(Next::Movable(movable)) => self.run_movable(movable),
+                    None => break,
+                }
             }
             if self.is_busy() {
                 continue;
@@ -68,9 +85,10 @@ impl Core {
         }
     }
 
-    /// Does nothing, until the bell or the deadline.
+    /// Does nothing, until the bell or the deadline, or until a descriptor is ready.
     fn idle(&self, deadline: Option<Time>) {
-        if !self.spin() {
+        self.window.loops();
+        if !io::end_others(self) && !self.spin() {
             self.platform.idle(&self.mailbox.bell, deadline);
         }
         // Idling may have used up the ring that announced them.
@@ -78,10 +96,12 @@ impl Core {
     }
 
     /// Listens for a moment before it sleeps, if other threads have written since it last did: one who
-    /// writes often is woken without the machine's help. Whether the bell was rung.
+    /// writes often is woken without the machine's help. Whether the bell was rung, or someone is
+    /// ready.
     fn spin(&self) -> bool {
         let read = self.read.get();
-        if self.read_before.replace(read) == read || self.platform.is_virtual() {
+        if self.read_before.replace(read) == read || self.platform.is_virtual() || world::is_near()
+        {
             return false;
         }
         let start = std::time::Instant::now();
@@ -91,6 +111,15 @@ impl Core {
                     return true;
                 }
                 core::hint::spin_loop();
+            }
+            if start.elapsed() > ALONE {
+                std::thread::yield_now();
+            }
+            if self.attention.is_on() {
+                io::poll_all();
+                if self.ready.get() > 0 {
+                    return true;
+                }
             }
         }
         false
@@ -104,22 +133,62 @@ impl Core {
             Queue::Fifo(_) => 1,
             Queue::Policy(_) => usize::MAX,
         };
-        team.take(*place, limit, |work| self.adopt_work(work));
+        team.take(*place, limit, |work| match work {
+            Work::Closure(closure) => self.adopt_closure(closure),
+            Work::Movable(movable) => {
+                self.welcome(movable).into_iter().for_each(|movable| self.run_movable(movable));
+            }
+        });
+        if limit > 1 {
+            while let Some(movable) = team.take_woken(*place) {
+                self.welcome(movable);
+            }
+        }
         // Also those that were spawned since the system began to stop.
         if team.is_stopping() {
             self.cancel_all();
+            if world::is_ending() {
+                team.cancel_all();
+            }
         }
     }
 
+    /// Who has the next turn: by turns a movable future that was woken, and someone else: who is
+    /// ready here, or, if nobody is, what was spawned last.
     #[inline(always)]
-    fn pick_or_adopt(&self) -> Option<Co> {
-        if self.ready.get() == 0
-            && let Some(Membership { team, place }) = &self.team
-            && let Some(work) = team.take_newest(*place)
+    fn next(&self, turn: usize) -> Option<Next> {
+        if let Some(own) = &self.team
+            && (turn.is_multiple_of(2) || self.ready.get() == 0)
+            && let Some(movable) = self.take_from_pile(own, turn)
         {
-            self.adopt_work(work);
+            return Some(Next::Movable(movable));
         }
-        self.pick()
+        self.pick().map(Next::Co)
+    }
+
+    #[inline(always)]
+    fn take_from_pile(&self, own: &Membership, turn: usize) -> Option<Arc<Movable>> {
+        let (team, place) = (&own.team, own.place);
+        if turn.is_multiple_of(2)
+            && let Some(movable) = team.take_woken(place)
+        {
+            return self.welcome(movable);
+        }
+        if self.ready.get() > 0 || !team.has_work(place) {
+            return None;
+        }
+        if self.has_policy() {
+            self.adopt();
+            return None;
+        }
+        match team.take_newest(place) {
+            Some(Work::Closure(closure)) => {
+                self.adopt_closure(closure);
+                None
+            }
+            Some(Work::Movable(movable)) => self.welcome(movable),
+            None => team.take_woken(place).and_then(|movable| self.welcome(movable)),
+        }
     }
 
     /// Who runs next. In a long queue those who run soon are in no cache: starts loading them.
@@ -146,13 +215,15 @@ impl Core {
     fn look_at_clock(&self) -> Time {
         let now = self.platform.now();
         self.now.set(now);
+        self.window.looked(now);
         now
     }
 
-    /// Whether someone is ready, mail has come, or something has not started.
+    /// Whether someone is ready, mail has come, a sink has gone, or something has not started.
     fn is_busy(&self) -> bool {
         self.mailbox.bell.is_rung()
             || self.ready.get() > 0
+            || self.orphans.get()
             || self.team.as_ref().is_some_and(|own| own.team.has_work(own.place))
     }
 
@@ -173,26 +244,43 @@ impl Core {
         }
     }
 
-    /// Removes all who are parked, because nobody can ever wake them.
+    /// Nobody can run: removes those whom nobody can ever wake, or, if there are none, all who wait.
+    /// Of these, the ones that the world could still wake are zombies.
     pub(crate) fn reap(&self) {
+        if self.remove_unreachable() > 0 {
+            return;
+        }
+        for (co, verdict) in self.verdicts() {
+            if verdict == Verdict::Zombie {
+                self.count(|n| n.zombies += 1);
+                self.cancel(co, Outcome::Exited);
+            }
+        }
         let all: Vec<_> = self.tasks.iter().map(|(co, task)| (co, task.state())).collect();
         for (co, state) in all {
-            let State::Parked(reason) = state else { continue };
-            self.cancel(co, reason.when_nobody_comes());
+            match state {
+                State::Parked(reason) => drop(self.cancel(co, reason.when_nobody_comes())),
+                State::Calling(_) | State::New => drop(self.cancel(co, Outcome::Exited)),
+                _ => {}
+            }
         }
     }
 
     /// Whether someone waits for what the outside may still do.
     fn is_open(&self) -> bool {
         let held = |(_, task): (Co, &Task)| {
-            task.state() == State::Parked(Reason::Future) && task.is_waker_held()
+            task.state() == State::Parked(Reason::Future) && task.wakers_held() > 0
         };
+        if self.is_of_world {
+            return false;
+        }
         self.open.get() > 0 || self.futures.get() > 0 && self.tasks.iter().any(held)
     }
 
     /// Counts a coroutine that parks (`1`) or no longer does (`-1`) for this reason.
     #[inline(always)]
     pub(super) fn count_parked(&self, reason: Reason, by: isize) {
+        self.checks.count_parked(by);
         let count = match reason {
             Reason::Future => &self.futures,
             reason if reason.is_open() => &self.open,
@@ -214,7 +302,9 @@ impl Core {
         self.read.set(self.read.get() + messages.len());
         for message in messages.drain(..) {
             match message {
-                Message::Unpark(co) => self.unpark(co, Why::Unparked),
+                Message::Unpark(co) => {
+                    self.unpark(co, Why::Unparked, Hint::Back);
+                }
                 Message::Cancel(co) => drop(self.cancel(co, Outcome::Exited)),
                 Message::Run(f) => f(self),
             }
@@ -232,14 +322,14 @@ impl Core {
         loop {
             let due = self.take_due();
             let Some((_, co)) = due else { return };
-            self.unpark(co, Why::Time);
+            self.unpark(co, Why::Time, Hint::Back);
         }
     }
 
     /// The timer that fires next; which of those that are due at the same time, a policy says.
     fn take_due(&self) -> Option<(Time, Co)> {
         let mut timers = self.timers.borrow_mut();
-        let mut queue = self.queue.borrow_mut();
+        let queue = self.queue.borrow();
         if let Queue::Fifo(_) = *queue {
             return timers.pop_due();
         }
@@ -247,132 +337,7 @@ impl Core {
         if ties.len() < 2 {
             return timers.pop_due();
         }
-        timers.pop_due_nth(queue.choose(&Choice::new(ChoiceKind::Timer, None, &ties)))
-    }
-
-    /// Runs a ready coroutine until it parks, yields or ends.
-    #[inline(always)]
-    fn take_turn(&self, co: Co) {
-        self.ready.set(self.ready.get() - 1);
-        let Some(task) = self.tasks.get(co) else {
-            debug_assert!(false, "a policy gave back {co}, which is not ready");
-            return;
-        };
-        task.become_(State::Running);
-        if task.seat.is_free() { self.first_turn(co, task) } else { self.resume(co, task) }
-    }
-
-    #[inline(always)]
-    fn resume(&self, co: Co, task: &Task) {
-        self.entry.running.set(Running::Stack(task.seat.control(), co, NonNull::from_ref(task)));
-        let left = task.seat.resume();
-        self.entry.running.set(Running::Nobody);
-        if left == Left::Ended {
-            self.ended(co, task);
-        } else if task.exit.get() == Exit::GivenUp {
-            task.seat.give_up();
-            self.given_up(co, task);
-        }
-    }
-
-    /// A turn of one that has no stack, or not yet.
-    #[inline(never)]
-    fn first_turn(&self, co: Co, task: &Task) {
-        match task.body.take() {
-            Body::Closure(closure) => self.start(co, task, closure),
-            Body::Future(future) => self.poll(co, task, future),
-            Body::None => unreachable!("the body of a ready coroutine is in its slot"),
-        }
-    }
-
-    #[cold]
-    fn given_up(&self, co: Co, task: &Task) {
-        self.count(|n| n.given_up += 1);
-        task.abandon();
-        self.ended(co, task);
-    }
-
-    /// The first turn of a body that needs a stack.
-    #[inline(never)]
-    fn start(&self, co: Co, task: &Task, closure: Box<dyn FnOnce()>) {
-        if task.exit.get() != Exit::No {
-            return self.drop_body(co, task, Body::Closure(closure));
-        }
-        let taken = task.seat.take(&task.about.borrow(), closure);
-        match taken {
-            Ok(()) => self.resume(co, task),
-            Err((error, closure)) => self.no_stack(co, task, &error, closure),
-        }
-    }
-
-    /// There is no stack: it waits until one of those who have one has ended, if there is any.
-    #[cold]
-    fn no_stack(
-        &self,
-        co: Co,
-        task: &Task,
-        error: &leno_context::stack::StackError,
-        closure: Box<dyn FnOnce()>,
-    ) {
-        let other = self.tasks.iter().any(|(_, task)| !task.seat.is_free());
-        if other {
-            task.body.set(Body::Closure(closure));
-            return self.make_ready(co, task, Why::Yielded, Hint::Back);
-        }
-        let about = task.about.borrow();
-        eprintln!(
-            "leno: coroutine {} (spawned at {}) cannot start: {error}",
-            about.name.or_id(co.bits()),
-            about.site,
-        );
-        drop(about);
-        self.drop_body(co, task, Body::Closure(closure));
-    }
-
-    #[inline(never)]
-    fn poll(&self, co: Co, task: &Task, mut future: core::pin::Pin<Box<dyn Future<Output = ()>>>) {
-        if task.exit.get() != Exit::No {
-            return self.drop_body(co, task, Body::Future(future));
-        }
-        task.permit.set(false);
-        let waker = task.waker(co);
-        self.entry.running.set(Running::Future(co));
-        let polled = future.as_mut().poll(&mut Context::from_waker(&waker));
-        self.entry.running.set(Running::Nobody);
-        match polled {
-            Poll::Ready(()) => {
-                drop(future);
-                self.ended(co, task);
-            }
-            Poll::Pending => {
-                task.body.set(Body::Future(future));
-                task.become_(State::Parked(Reason::Future));
-                self.count_parked(Reason::Future, 1);
-                if task.permit.replace(false) || task.exit.get() != Exit::No {
-                    self.make_ready(co, task, Why::Unparked, Hint::Back);
-                }
-            }
-        }
-    }
-
-    /// Ends a coroutine by dropping its body; whoever waits for it learns by that.
-    pub(super) fn drop_body(&self, co: Co, task: &Task, body: Body) {
-        self.entry.running.set(Running::Future(co));
-        drop(body);
-        self.entry.running.set(Running::Nobody);
-        self.ended(co, task);
-    }
-
-    /// A coroutine has ended; its body has told [`Core::set_outcome`] how, unless it was dropped.
-    fn ended(&self, co: Co, task: &Task) {
-        let outcome = self.outcome.take().unwrap_or_else(|| task.exit.get().outcome());
-        self.count(|n| match outcome {
-            Outcome::Returned => n.returned += 1,
-            Outcome::Panicked => n.panicked += 1,
-            Outcome::Exited => n.exited += 1,
-            Outcome::Starved | Outcome::Blockaged => n.removed += 1,
-        });
-        task.become_(State::Finished(outcome));
-        self.tasks.remove(co);
+        drop(queue);
+        timers.pop_due_nth(self.choose(&Choice::new(ChoiceKind::Timer, None, &ties)))
     }
 }

@@ -6,37 +6,52 @@
 
 use core::cell::{Cell, OnceCell, RefCell};
 use core::panic::Location;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Waker;
 
 use leno_context::Name;
 
 use super::body::Body;
+use crate::attach::Inbox;
 use crate::co::{GENERATIONS, SLOTS};
 use crate::join::Adoption;
+use crate::policy::{Hint, Ready, Why};
+use crate::raw::lent::Lent;
 use crate::raw::stack::Seat;
 use crate::{Co, Outcome, State, Time};
 
-/// A coroutine, as its core knows it.
+/// A coroutine, as its core knows it. What each turn needs comes first, in one cache line.
+#[repr(C, align(64))]
 pub(crate) struct Task {
-    generation: Cell<u32>,
+    /// Its name, or that of the next one here: one comparison tells whether a name is still good.
+    co: Cell<Co>,
     state: Cell<State>,
-    /// An unpark that came while it was not parked.
-    pub(crate) permit: Cell<bool>,
-    pub(crate) exit: Cell<Exit>,
-    /// It borrows from a scope, which must not end before it.
-    pub(crate) borrows: Cell<bool>,
-    /// How many parts of it wait without being interruptible by an exit.
-    pub(crate) masked: Cell<u32>,
     /// Its stack, once it has started.
     pub(crate) seat: Seat,
+    /// Since when it is in its state, roughly.
+    pub(crate) since: Cell<Time>,
+    /// The sign of what it waits for.
+    pub(crate) lent: Lent,
+    /// How many parts of it wait without being interruptible by an exit.
+    pub(crate) masked: Cell<u32>,
+    /// An unpark that came while it was not parked.
+    pub(crate) permit: Cell<bool>,
+    /// It borrows from a scope, which must not end before it.
+    pub(crate) borrows: Cell<bool>,
+    /// It runs another one, which comes back to it.
+    pub(crate) attaches: Cell<bool>,
+    /// It goes to a sink when it becomes ready.
+    pub(crate) has_sink: Cell<bool>,
+    pub(crate) exit: Cell<Exit>,
+    pub(crate) sink: RefCell<Option<Rc<Inbox>>>,
     /// What it is to run, or to poll.
     pub(crate) body: Cell<Body>,
     /// Wakes it; made when first needed.
     waker: Cell<Option<Box<Kept>>>,
-    pub(crate) about: RefCell<About>,
     /// Who waits for its end, should that never come.
     waited_for_by: Cell<Option<Arc<dyn Adoption>>>,
+    pub(crate) about: RefCell<About>,
 }
 
 /// Whether a coroutine is to exit.
@@ -71,14 +86,27 @@ pub(crate) struct About {
     pub(crate) born: Time,
 }
 
+impl About {
+    /// What a policy is told when it can run.
+    pub(crate) fn ready(&self, co: Co, why: Why, hint: Hint, now: Time) -> Ready<'_> {
+        let About { name, priority, deadline, .. } = self;
+        Ready { co, name, why, hint, priority: *priority, deadline: *deadline, now }
+    }
+}
+
 impl Task {
-    fn vacant(generation: u32) -> Task {
+    fn vacant(co: Co) -> Task {
         Task {
-            generation: Cell::new(generation),
+            co: Cell::new(co),
             state: Cell::new(State::Finished(Outcome::Returned)),
+            since: Cell::new(Time::START),
+            lent: Lent::new(),
             permit: Cell::new(false),
             exit: Cell::new(Exit::No),
             borrows: Cell::new(false),
+            attaches: Cell::new(false),
+            has_sink: Cell::new(false),
+            sink: RefCell::new(None),
             masked: Cell::new(0),
             seat: Seat::new(),
             body: Cell::new(Body::None),
@@ -119,7 +147,7 @@ impl Task {
     }
 }
 
-const FIRST: u32 = 64;
+const FIRST: u32 = 16;
 const BUCKETS: usize = (SLOTS / FIRST).ilog2() as usize + 1;
 
 /// All coroutines of a core.
@@ -162,6 +190,9 @@ impl Tasks {
 
     #[inline(always)]
     fn slot(&self, slot: u32) -> Option<&Task> {
+        if slot < FIRST {
+            return self.buckets[0].get()?.get(slot as usize);
+        }
         let place = slot + FIRST;
         let bucket = place.ilog2() - FIRST.ilog2();
         let bucket_start = FIRST << bucket;
@@ -172,7 +203,7 @@ impl Tasks {
     #[inline(always)]
     pub(crate) fn get(&self, co: Co) -> Option<&Task> {
         let task = self.slot(co.slot())?;
-        (task.generation.get() == co.generation() && co.core() == self.core).then_some(task)
+        (task.co.get() == co).then_some(task)
     }
 
     /// Starts loading what is known of a coroutine.
@@ -196,6 +227,7 @@ impl Tasks {
         };
         let task = self.slot(slot).expect("touched");
         task.state.set(State::New);
+        task.lent.clear();
         task.permit.set(false);
         task.exit.set(Exit::No);
         task.borrows.set(false);
@@ -204,7 +236,7 @@ impl Tasks {
         task.waited_for_by.set(Some(waited_for_by));
         *task.about.borrow_mut() = about;
         self.live.set(self.live.get() + 1);
-        Some((Co::new(self.core, slot, task.generation.get()), task))
+        Some((task.co.get(), task))
     }
 
     fn touch(&self) -> Option<u32> {
@@ -217,7 +249,9 @@ impl Tasks {
         let place = slot + FIRST;
         let bucket = place.ilog2() - FIRST.ilog2();
         self.buckets[bucket as usize].get_or_init(|| {
-            (0..FIRST << bucket).map(|_| Task::vacant(self.first_generation)).collect()
+            let start = (FIRST << bucket) - FIRST;
+            let co = |slot| Co::new(self.core, slot, self.first_generation);
+            (start..start + (FIRST << bucket)).map(|slot| Task::vacant(co(slot))).collect()
         });
         Some(slot)
     }
@@ -231,7 +265,7 @@ impl Tasks {
         self.live.set(self.live.get() - 1);
         let next = co.generation() + 1;
         self.highest_generation.set(self.highest_generation.get().max(next));
-        task.generation.set(next);
+        task.co.set(Co::new(self.core, co.slot(), next));
         // A slot whose generations are used up is not used again.
         if next < GENERATIONS - 1 {
             self.free.borrow_mut().push(co.slot());
@@ -243,7 +277,7 @@ impl Tasks {
         (0..self.touched.get()).filter_map(|slot| {
             let task = self.slot(slot)?;
             let alive = !matches!(task.state(), State::Finished(_));
-            alive.then(|| (Co::new(self.core, slot, task.generation.get()), task))
+            alive.then(|| (task.co.get(), task))
         })
     }
 }
@@ -260,7 +294,7 @@ impl std::task::Wake for Rouser {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        crate::unpark(self.0);
+        crate::wait::unpark_quietly(self.0, Hint::Back);
     }
 }
 
@@ -276,12 +310,21 @@ impl Task {
         waker
     }
 
-    /// Whether someone has a waker of it.
-    pub(crate) fn is_waker_held(&self) -> bool {
+    /// How many wakers of it others have, while it waits for a future.
+    pub(crate) fn wakers_held(&self) -> usize {
         let kept = self.waker.take();
-        // The slot itself holds two.
-        let held = kept.as_ref().is_some_and(|kept| Arc::strong_count(&kept.0) > 2);
+        // The slot itself holds two, and one with a stack a third: it blocks on its future.
+        let own = if self.seat.is_free() { 2 } else { 3 };
+        let held = kept.as_ref().map_or(0, |kept| Arc::strong_count(&kept.0).saturating_sub(own));
         self.waker.set(kept);
         held
+    }
+
+    /// Whether it is a future, and does not run.
+    pub(crate) fn is_future(&self) -> bool {
+        let body = self.body.take();
+        let is_future = matches!(body, Body::Future(_));
+        self.body.set(body);
+        is_future
     }
 }

@@ -4,7 +4,7 @@
 //! ```text
 //!   log       "-" if nothing was decided, or entries one after the other
 //!   entry     kind  among how many  [ "." which one, from 0 ]  [ "X" how often in a row ]
-//!   kind      P pick   W waiter   A alternative   T timer   V victim
+//!   kind      P pick   W waiter   A alternative   T timer   V victim   R runs on
 //!   numbers   in base 36, small letters; without "." it is the first, without "X" once
 //! ```
 //! In memory too, equal decisions in a row are one entry.
@@ -25,12 +25,13 @@ pub enum Decided {
 }
 
 impl Decided {
-    const ALL: [(Decided, char, &'static str); 5] = [
+    const ALL: [(Decided, char, &'static str); 6] = [
         (Decided::Pick, 'P', "pick"),
         (Decided::Choose(ChoiceKind::Waiter), 'W', "choice of a waiter"),
         (Decided::Choose(ChoiceKind::Alternative), 'A', "choice of an alternative"),
         (Decided::Choose(ChoiceKind::Timer), 'T', "choice of a timer"),
         (Decided::Choose(ChoiceKind::Victim), 'V', "choice of a victim"),
+        (Decided::Choose(ChoiceKind::After), 'R', "choice of who runs on"),
     ];
 
     /// Its place in the table. A new kind has to be added there, too.
@@ -41,6 +42,7 @@ impl Decided {
             Decided::Choose(ChoiceKind::Alternative) => 2,
             Decided::Choose(ChoiceKind::Timer) => 3,
             Decided::Choose(ChoiceKind::Victim) => 4,
+            Decided::Choose(ChoiceKind::After) => 5,
         }
     }
 }

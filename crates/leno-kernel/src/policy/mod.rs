@@ -141,6 +141,9 @@ pub enum ChoiceKind {
     Timer,
     /// Which core is robbed.
     Victim,
+    /// Who goes on after a rendezvous or a spawn: the one that runs, which comes first, or the one that
+    /// it has woken or spawned. The other is ready.
+    After,
 }
 
 /// One of those to choose from.

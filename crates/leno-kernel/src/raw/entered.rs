@@ -19,6 +19,7 @@ use leno_coroutine::floor;
 use super::stack;
 use crate::Co;
 use crate::core::{Core, Task};
+use crate::world;
 
 /// What a core runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,10 +32,22 @@ pub(crate) enum Running {
     Future(Co),
 }
 
+impl Running {
+    /// Which coroutine it is.
+    pub(crate) fn co(self) -> Option<Co> {
+        match self {
+            Running::Nobody => None,
+            Running::Stack(_, co, _) | Running::Future(co) => Some(co),
+        }
+    }
+}
+
 /// A core's place in the list of those that its thread has entered.
 pub(crate) struct Entry {
     pub(crate) running: Cell<Running>,
     is_entered: Cell<bool>,
+    /// The thread of a world that has entered it.
+    thread: Cell<Option<Co>>,
     /// The coroutine that has entered it; null for a plain thread.
     host: Cell<*mut Control>,
     /// The core that was entered before.
@@ -46,6 +59,7 @@ impl Entry {
         Entry {
             running: Cell::new(Running::Nobody),
             is_entered: Cell::new(false),
+            thread: Cell::new(None),
             host: Cell::new(core::ptr::null_mut()),
             outer: Cell::new(core::ptr::null()),
         }
@@ -53,6 +67,11 @@ impl Entry {
 
     pub(crate) fn is_entered(&self) -> bool {
         self.is_entered.get()
+    }
+
+    /// Whether the core polls this one.
+    pub(crate) fn is_polling(&self, co: Co) -> bool {
+        self.running.get() == Running::Future(co)
     }
 }
 
@@ -67,6 +86,7 @@ pub(crate) fn enter<R>(core: &Core, f: impl FnOnce() -> R) -> R {
     assert!(!core.entry.is_entered.replace(true), "a core is entered once at a time");
     let first = thread::current().slot(Slot::Core);
     core.entry.host.set(control::current());
+    core.entry.thread.set(world::current_thread());
     core.entry.outer.set(first.get().cast());
     first.set((&raw const *core).cast_mut().cast());
     let _leave = Leave(core);
@@ -90,6 +110,7 @@ fn leave(core: &Core) {
 }
 
 /// The cores that this thread has entered, the last one first.
+#[inline(always)]
 fn list<'a>() -> impl Iterator<Item = &'a Core> {
     let mut next = thread::current().slot(Slot::Core).get().cast_const().cast::<Core>();
     core::iter::from_fn(move || {
@@ -103,13 +124,34 @@ fn list<'a>() -> impl Iterator<Item = &'a Core> {
 /// Calls `f` with the core that has this number, if this thread has entered it.
 #[inline(always)]
 pub(crate) fn with_core<R>(number: u32, f: impl FnOnce(&Core) -> R) -> Option<R> {
-    list().find(|core| core.mailbox.number == number).map(f)
+    if let Some(core) = list().find(|core| core.mailbox.number == number)
+        && (!world::is_near() || core.entry.thread.get() == world::current_thread())
+    {
+        return Some(f(core));
+    }
+    if world::is_near() { super::world::with_core(number, f) } else { None }
+}
+
+/// Calls `f` with each core that this thread has entered.
+pub(crate) fn each_core(f: impl FnMut(&Core)) {
+    list().for_each(f);
+}
+
+/// Calls `f` with the core whose team has this number, if this thread has entered one.
+pub(crate) fn with_team<R>(number: u32, f: impl FnOnce(&Core) -> R) -> Option<R> {
+    let is_of_team = |core: &&Core| {
+        core.team.as_ref().is_some_and(|own| own.team.movables.number() == number)
+            && (!world::is_near() || core.entry.thread.get() == world::current_thread())
+    };
+    list().find(is_of_team).map(f)
 }
 
 /// Who runs the calling code.
 pub(crate) enum Here<'a> {
     /// No core: a plain thread, or a coroutine that nobody schedules.
     Thread,
+    /// A thread of a world, which is a coroutine.
+    Virtual(Inside<'a>),
     /// A coroutine of a core, which has a stack.
     Stack(Inside<'a>),
     /// A future of this core.
@@ -117,12 +159,13 @@ pub(crate) enum Here<'a> {
 }
 
 /// Proof that the calling code runs inside this coroutine, directly or in coroutines that it has
-/// resumed. It cannot leave the closure that [`here`] gives it to.
+/// resumed. It cannot leave the closure that [`here`] gives it to. It holds as long as no code of a
+/// user runs in that closure: such code might suspend a coroutine around the calling code.
 pub(crate) struct Inside<'a> {
     pub(crate) core: &'a Core,
     pub(crate) co: Co,
     pub(crate) task: &'a Task,
-    control: NonNull<Control>,
+    pub(super) control: NonNull<Control>,
 }
 
 impl Inside<'_> {
@@ -131,6 +174,15 @@ impl Inside<'_> {
     pub(crate) fn leave(&self) {
         // SAFETY: the calling code runs inside the coroutine, as this proves.
         unsafe { stack::suspend(self.control) };
+    }
+
+    /// The same after code of a user has run, a policy's: that may have suspended a coroutine in which
+    /// the calling code runs, and this one may have ended before that one went on.
+    pub(crate) fn leave_after_hook(&self) {
+        let is_inside = here(|here| matches!(here, Here::Stack(inside) if inside.co == self.co))
+            || world::current_thread() == Some(self.co);
+        assert!(is_inside, "a policy suspended the code that asked it, and {} ended", self.co);
+        self.leave();
     }
 
     /// Whether it may leave: not while the coroutine's own stack unwinds.
@@ -176,7 +228,7 @@ impl WayOut {
 pub(crate) fn here<R>(f: impl FnOnce(Here<'_>) -> R) -> R {
     let first = thread::current().slot(Slot::Core).get().cast_const().cast::<Core>();
     // SAFETY: whoever is in the list is alive.
-    let Some(core) = (unsafe { first.as_ref() }) else { return f(Here::Thread) };
+    let Some(core) = (unsafe { first.as_ref() }) else { return f(outside()) };
     if let Running::Stack(control, co, task) = core.entry.running.get() {
         // SAFETY: what an entered core runs has not ended.
         if unsafe { control.as_ref() }.is_here() {
@@ -186,6 +238,42 @@ pub(crate) fn here<R>(f: impl FnOnce(Here<'_>) -> R) -> R {
         }
     }
     f(find())
+}
+
+/// What [`here`] does as a closure, for what must be compiled into its caller: a function between
+/// a coroutine's code and its switch makes the processor guess wrong where it returns to.
+pub(crate) trait Visit {
+    type Output;
+    fn visit(self, here: Here<'_>) -> Self::Output;
+}
+
+/// Calls `visitor` with whoever runs the calling code.
+#[inline(always)]
+pub(crate) fn visit<V: Visit>(visitor: V) -> V::Output {
+    let first = thread::current().slot(Slot::Core).get().cast_const().cast::<Core>();
+    // SAFETY: whoever is in the list is alive.
+    if let Some(core) = unsafe { first.as_ref() }
+        && let Running::Stack(control, co, task) = core.entry.running.get()
+        // SAFETY: what an entered core runs has not ended.
+        && unsafe { control.as_ref() }.is_here()
+    {
+        // SAFETY: a core's slots neither move nor go.
+        let task = unsafe { task.as_ref() };
+        return visitor.visit(Here::Stack(Inside { core, co, task, control }));
+    }
+    visit_far(visitor)
+}
+
+#[cold]
+#[inline(never)]
+fn visit_far<V: Visit>(visitor: V) -> V::Output {
+    visitor.visit(find())
+}
+
+/// Who runs the calling code, where no core does.
+#[inline(always)]
+fn outside<'a>() -> Here<'a> {
+    if world::is_near() { find() } else { Here::Thread }
 }
 
 #[cold]
@@ -205,6 +293,9 @@ fn find<'a>() -> Here<'a> {
                 }
                 _ => {}
             }
+        }
+        if let Some(inside) = super::world::running(around) {
+            return Here::Virtual(inside);
         }
         // SAFETY: on the chain of the running code, so it is live.
         let Some(block) = (unsafe { around.as_ref() }) else { return Here::Thread };

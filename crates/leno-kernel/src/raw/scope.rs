@@ -16,11 +16,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::entered::{self, Here};
-use crate::core::{About, Body};
+use crate::core::{About, Body, Core};
 use crate::join::{Adoption, Filler, Packet};
-use crate::spawn::{Options, closure_body, future_body};
+use crate::options::{Options, Start};
+use crate::spawn::{closure_body, future_body};
 use crate::wait::{self, Wake};
-use crate::{Co, JoinError, JoinHandle, Reason, SpawnError};
+use crate::{Co, JoinError, JoinHandle, Object, Reason, SpawnError};
 
 /// Spawns coroutines that may borrow from outside the scope; made by [`scope`].
 pub struct Scope<'scope, 'env: 'scope> {
@@ -185,7 +186,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         options: &Options,
         f: impl FnOnce() -> T + 'scope,
     ) -> Result<ScopedHandle<'scope, T>, SpawnError> {
-        let packet = Packet::new();
+        let packet = self.packet(options.start);
         let guard = self.guard();
         let inner = closure_body(Filler::new(packet.clone()), f);
         let guarded = Guarded { inner, _guard: guard };
@@ -206,7 +207,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         &'scope self,
         future: impl Future<Output = T> + 'scope,
     ) -> ScopedHandle<'scope, T> {
-        let packet = Packet::new();
+        let packet = self.packet(Start::Ready);
         let guard = self.guard();
         let inner = future_body(Filler::new(packet.clone()), future);
         let body: Pin<Box<dyn Future<Output = ()> + 'scope>> =
@@ -222,6 +223,11 @@ impl<'scope, 'env> Scope<'scope, 'env> {
             Ok(handle) => handle,
             Err(error) => panic!("{error}"),
         }
+    }
+
+    fn packet<T>(&self, start: Start) -> Arc<Packet<T>> {
+        let system = entered::with_core(self.children.owner.core(), Core::system);
+        Packet::new(system.unwrap_or_else(Object::local), start)
     }
 
     fn guard(&self) -> Guard {
@@ -245,18 +251,15 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         };
         let co = entered::with_core(self.children.owner.core(), |core| {
             let about: About = options.about(core.roughly_now(), site);
-            let co = core.spawn(about, body, options.hint, adoption)?;
-            core.tasks.get(co).expect("just spawned").borrows.set(true);
-            Ok(co)
+            core.spawn(about, body, options.launch(true).borrowing(), adoption)
         });
         let co = co.unwrap_or(Err(SpawnError::NoSystem))?;
         self.children.spawned.borrow_mut().push(co);
         let handle = JoinHandle::new(packet, options.name.clone());
-        Ok(ScopedHandle {
-            handle: Some(handle),
-            children: self.children.clone(),
-            scope: PhantomData,
-        })
+        let handle = Some(handle);
+        let scoped = ScopedHandle { handle, children: self.children.clone(), scope: PhantomData };
+        wait::give_way();
+        Ok(scoped)
     }
 }
 

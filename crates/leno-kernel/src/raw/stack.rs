@@ -11,6 +11,7 @@
 use core::cell::Cell;
 use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
+use std::backtrace::Backtrace;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use leno_context::control::{self, Control, Kind, Spec, bits};
@@ -97,6 +98,15 @@ impl Seat {
         // SAFETY: it has ended; its frames are gone.
         unsafe { control::release(control) };
         Left::Ended
+    }
+
+    /// Where whoever sits here is suspended. `None` if nobody is, or has no stack left to look with.
+    pub(crate) fn backtrace(&self) -> Option<Backtrace> {
+        let control = NonNull::new(self.0.get())?;
+        // SAFETY: who sits here has not ended, so its block is live.
+        let block = unsafe { control.as_ref() };
+        // SAFETY: live, and of this thread.
+        unsafe { floor::backtrace(block) }
     }
 
     /// Leaves whoever sits here suspended for ever.

@@ -1,27 +1,38 @@
 //! A system of several cores, each an OS thread.
 
+mod movable;
+mod movables;
+mod pile;
 mod team;
 
-pub(crate) use team::{Left, SendBody, Team, Work};
+pub(crate) use movable::{Body as MovableBody, Movable, Turn};
+pub(crate) use pile::{Unstarted, Work};
+pub(crate) use team::{Left, Rest, Team};
 
 use core::panic::Location;
 use core::time::Duration;
+use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Instant;
 
-use self::team::Rest;
+use crate::ask::{PATIENCE, ask};
 use crate::bell::Bell;
-use crate::core::{Core, Membership};
-use crate::mailbox::{self, Address, Message};
+use crate::core::{Core, Membership, Parts};
+use crate::dump::{Depth, Dump};
+use crate::log::{Log, Ring};
+use crate::mailbox::{self, Address};
+use crate::options::Options;
 use crate::policy::Policy;
 use crate::raw::entered;
 use crate::report::{Deadlock, Report, Stopped};
-use crate::spawn::Options;
 use crate::sync::{Mutex, lock};
 use crate::wait::{self, Waiter};
-use crate::{BuildError, JoinHandle, RealTime, Reason, Wake};
+use crate::window::Title;
+use crate::world;
+use crate::{BuildError, JoinHandle, Object, RealTime, Reason, Wake};
 
-/// A system of several cores. Its coroutines run in parallel; each that has started stays on the
-/// core that started it, those that have not are shared out.
+/// A system of several cores. Its coroutines run in parallel. One with a stack stays on the core that
+/// started it; those that have not started are shared out, and futures, at each turn.
 ///
 /// # Examples
 /// ```
@@ -41,9 +52,25 @@ pub struct System {
 }
 
 struct Thread {
-    handle: std::thread::JoinHandle<()>,
+    place: usize,
+    handle: Handle,
     /// Rung when the core has ended.
     ended: Arc<(Bell, Mutex<Option<Report>>)>,
+}
+
+/// A thread, or what stands for one in a world.
+enum Handle {
+    Real(std::thread::JoinHandle<()>),
+    Virtual(JoinHandle<()>),
+}
+
+impl Handle {
+    fn join(self) {
+        match self {
+            Handle::Real(handle) => drop(handle.join()),
+            Handle::Virtual(handle) => drop(handle.join()),
+        }
+    }
 }
 
 type MakePolicy = dyn Fn(usize) -> Box<dyn Policy> + Send + Sync;
@@ -53,6 +80,9 @@ pub struct SystemBuilder {
     cores: usize,
     name: String,
     policy: Option<Arc<MakePolicy>>,
+    log: Option<usize>,
+    /// The same for all cores.
+    clock: RealTime,
 }
 
 impl SystemBuilder {
@@ -78,6 +108,12 @@ impl SystemBuilder {
         self
     }
 
+    /// Writes down what happens, the last `events` of it on each core; see [`Log`].
+    pub fn log(mut self, events: usize) -> SystemBuilder {
+        self.log = Some(events);
+        self
+    }
+
     /// Makes the system and starts its threads.
     ///
     /// # Errors
@@ -87,7 +123,8 @@ impl SystemBuilder {
             return Err(BuildError::NoCores);
         }
         let mut addresses: Vec<Address> = Vec::new();
-        for _ in 0..self.cores {
+        // One more for the futures that have no core of their own.
+        for _ in 0..=self.cores {
             match mailbox::open() {
                 Ok(address) => addresses.push(address),
                 Err(error) => {
@@ -96,13 +133,20 @@ impl SystemBuilder {
                 }
             }
         }
-        let team = Arc::new(Team::new(addresses.iter().map(|address| address.mailbox)));
+        let own = addresses.pop().expect("at least two");
+        let title = Title { name: self.name.clone(), cores: self.cores, object: Object::shared() };
+        let title = Arc::new(title);
+        let mailboxes = addresses.iter().map(|address| address.mailbox);
+        let team = Arc::new(Team::new(mailboxes, own, self.clock, title.clone()));
+        own.mailbox.give_to(&team);
         let system = System { team: team.clone(), threads: Mutex::new(Vec::new()) };
         let mut addresses = addresses.into_iter().enumerate();
         while let Some((place, address)) = addresses.next() {
-            match self.start(&team, place, address) {
+            team.count_core(1);
+            match self.start(&team, place, address, &title) {
                 Ok(thread) => lock(&system.threads).push(thread),
                 Err(error) => {
+                    team.count_core(-1);
                     address.give_back();
                     addresses.for_each(|(_, address)| address.give_back());
                     return Err(BuildError::Thread(error.to_string()));
@@ -112,21 +156,37 @@ impl SystemBuilder {
         Ok(system)
     }
 
-    fn start(&self, team: &Arc<Team>, place: usize, address: Address) -> std::io::Result<Thread> {
+    fn start(
+        &self,
+        team: &Arc<Team>,
+        place: usize,
+        address: Address,
+        title: &Arc<Title>,
+    ) -> std::io::Result<Thread> {
         let ended = Arc::new((Bell::new(), Mutex::new(None)));
         let (team, policy, own) = (team.clone(), self.policy.clone(), ended.clone());
+        let title = title.clone();
+        let (clock, log) = (self.clock, self.log);
         let main = move || {
             let policy = policy.map(|make| make(place));
             let membership = Membership { team: team.clone(), place };
-            let core = Core::new(address, Box::new(RealTime::new()), policy, Some(membership));
-            let done = |core: &Core| team.is_stopping() && core.tasks.live() == 0;
+            let platform = Box::new(clock);
+            let log = log.map(Ring::new).map(Rc::new);
+            let parts = Parts { platform, policy, log, team: Some(membership), title };
+            let core = Core::new(address, parts);
+            world::hold();
+            let done = |core: &Core| team.is_stopping() && core.is_empty() && team.leave();
             entered::enter(&core, || core.run_until(done));
             *lock(&own.1) = Some(core.report());
             drop(core);
             own.0.ring();
         };
         let name = format!("{}-{place}", self.name);
-        Ok(Thread { handle: std::thread::Builder::new().name(name).spawn(main)?, ended })
+        let handle = match world::spawn_thread(&name, main) {
+            Ok(handle) => Handle::Virtual(handle),
+            Err(main) => Handle::Real(std::thread::Builder::new().name(name).spawn(main)?),
+        };
+        Ok(Thread { place, handle, ended })
     }
 }
 
@@ -141,8 +201,17 @@ impl System {
 
     /// Another number of cores, another policy.
     pub fn builder() -> SystemBuilder {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        SystemBuilder { cores, name: "leno".to_owned(), policy: None }
+        let cores = match world::is_here() {
+            true => 2,
+            false => std::thread::available_parallelism().map_or(1, usize::from),
+        };
+        SystemBuilder {
+            cores,
+            name: "leno".to_owned(),
+            policy: None,
+            log: None,
+            clock: RealTime::new(),
+        }
     }
 
     /// Adds a coroutine with a stack, which it takes when it first runs, on any core.
@@ -161,16 +230,28 @@ impl System {
         options: &Options,
         f: impl FnOnce() -> T + Send + 'static,
     ) -> JoinHandle<T> {
+        world::plain_point();
         self.team.spawn_closure(None, options, Location::caller(), f)
     }
 
-    /// Adds a coroutine without a stack: a future.
+    /// Adds a coroutine without a stack: a future. Any core may poll it at any time.
     #[track_caller]
     pub fn spawn_future<T: Send + 'static>(
         &self,
         future: impl Future<Output = T> + Send + 'static,
     ) -> JoinHandle<T> {
-        self.team.spawn_future(None, &Options::new(), Location::caller(), future)
+        self.spawn_future_with(&Options::new(), future)
+    }
+
+    /// The same, with options.
+    #[track_caller]
+    pub fn spawn_future_with<T: Send + 'static>(
+        &self,
+        options: &Options,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> JoinHandle<T> {
+        world::plain_point();
+        self.team.spawn_future(None, options, Location::caller(), future)
     }
 
     /// How many cores it has.
@@ -197,7 +278,10 @@ impl System {
             self.team.wait_for_rest(waiter.clone());
             if let Rest::Quiescent { live } = self.team.look() {
                 let report = self.report();
-                return if live == 0 { Ok(report) } else { Err(Deadlock { report }) };
+                return match live {
+                    0 => Ok(report),
+                    _ => Err(Deadlock { report: Box::new(report) }),
+                };
             }
             if wait::park(Reason::Choosing(self.team.name)) == Wake::Exit {
                 wait::exit();
@@ -209,40 +293,62 @@ impl System {
     /// What has become of its coroutines so far, as the cores find time to say. Takes the failures.
     ///
     /// # Blocking
-    /// Until each core has answered, or a second has passed; one that is busy longer is left out.
+    /// Until each core has answered, or a second has passed; one that is busy longer is shown as it
+    /// is seen from outside ([`Report::busy`]).
     pub fn report(&self) -> Report {
-        let ask = |place: &team::Place| {
-            let answer = Arc::new((Bell::new(), Mutex::new(None)));
-            let own = answer.clone();
-            place.mailbox.send(Message::Run(Box::new(move |core| {
-                *lock(&own.1) = Some(core.report());
-                own.0.ring();
-            })));
-            answer
-        };
-        let answers: Vec<_> = self.team.places().iter().map(ask).collect();
+        self.team.movables.report().and(self.report_of(self.team.places().iter()))
+    }
+
+    fn report_of<'a>(&self, places: impl Iterator<Item = &'a team::Place>) -> Report {
         let mut report = Report::default();
-        for answer in answers {
-            answer.0.wait_for(Duration::from_secs(1));
-            if let Some(more) = lock(&answer.1).take() {
-                report = report.and(more);
+        for (place, answer) in ask_all(places, Core::report) {
+            match answer {
+                Some(more) => report = report.and(more),
+                None => report.busy.extend(place.mailbox.window().map(|own| own.look(PATIENCE))),
             }
         }
         report
     }
 
+    /// Every coroutine as it is now: its state, what it waits for, who could wake it. Those that no
+    /// core has taken yet are not in it.
+    ///
+    /// # Blocking
+    /// Until each core has answered, or a second has passed; one that is busy longer is shown as it
+    /// is seen from outside ([`Dump::busy`]).
+    pub fn dump(&self, depth: Depth) -> Dump {
+        let mailboxes = self.team.places().iter().map(|place| place.mailbox);
+        let cores = mailboxes.filter_map(|own| Some((own, own.window()?))).collect();
+        Dump::of(cores, depth).and_futures(&self.team)
+    }
+
+    /// What has happened, if it was built with a log, as the cores find time to say.
+    ///
+    /// # Blocking
+    /// As [`Self::report`]; a core that is busy longer is left out.
+    pub fn log(&self) -> Log {
+        let names = Log::of_names(self.team.movables.names());
+        let answers = ask_all(self.team.places().iter(), Core::take_log);
+        answers.filter_map(|(_, answer)| answer).fold(names, Log::and)
+    }
+
     /// Makes all coroutines exit, and ends the cores.
     ///
+    /// # Blocking
+    /// Until all have stopped, or `limit` has passed, and then a second at most to find out who has
+    /// not.
+    ///
     /// # Errors
-    /// When some have not stopped within `limit`: who they are. Their threads go on by themselves.
+    /// When some have not stopped within `limit`: who they are, where they were spawned, and what
+    /// they wait for or how long their turn has lasted. Their threads go on by themselves.
     pub fn shutdown(self, limit: Duration) -> Result<Report, Stopped> {
         self.stop(Some(limit))
     }
 
     fn stop(&self, limit: Option<Duration>) -> Result<Report, Stopped> {
-        let start = std::time::Instant::now();
+        let start = Instant::now();
         self.team.stop();
-        let (mut report, mut busy) = (Report::default(), 0);
+        let (mut report, mut late) = (Report::default(), Vec::new());
         for thread in lock(&self.threads).drain(..) {
             let ended = match limit {
                 None => {
@@ -252,16 +358,51 @@ impl System {
                 Some(limit) => thread.ended.0.wait_for(limit.saturating_sub(start.elapsed())),
             };
             if !ended {
-                busy += 1;
+                late.push(&self.team.places()[thread.place]);
                 continue;
             }
-            let _ = thread.handle.join();
+            thread.handle.join();
             if let Some(more) = lock(&thread.ended.1).take() {
                 report = report.and(more);
             }
         }
-        if busy == 0 { Ok(report) } else { Err(Stopped { report, busy }) }
+        let report = self.team.movables.report().and(report);
+        if late.is_empty() {
+            return Ok(report);
+        }
+        let report = report.and(self.report_of(late.into_iter()));
+        Err(Stopped { report: Box::new(report) })
     }
+}
+
+/// What each core answers within a second, if anything.
+fn ask_all<'a, R: Send + 'static>(
+    places: impl Iterator<Item = &'a team::Place>,
+    question: fn(&Core) -> R,
+) -> impl Iterator<Item = (&'a team::Place, Option<R>)> {
+    let deadline = Instant::now() + PATIENCE;
+    let asked: Vec<_> = places.map(|place| (place, ask(place.mailbox, question))).collect();
+    asked.into_iter().map(move |(place, answer)| (place, answer.wait_until(deadline)))
+}
+
+/// Puts a movable future that was woken on a pile of its team.
+fn put_on_pile(movable: Arc<Movable>) {
+    let number = movable.co.core();
+    if let Some(movable) = put_on_own_pile(movable)
+        && let Some(team) = mailbox::of(number).team_to_wake()
+    {
+        team.add_woken(None, movable, false);
+    }
+}
+
+/// Puts it on the pile of the core that runs the calling code; else gives it back.
+fn put_on_own_pile(movable: Arc<Movable>) -> Option<Arc<Movable>> {
+    let number = movable.co.core();
+    let mut given = Some(movable);
+    entered::with_team(number, |core| {
+        given.take().into_iter().for_each(|movable| core.put_on_pile(movable));
+    });
+    given
 }
 
 impl Drop for System {

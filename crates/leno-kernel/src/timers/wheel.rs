@@ -38,7 +38,8 @@ pub(super) struct Wheel {
     base: Time,
     /// Levels with timers: one bit each.
     occupied: u32,
-    levels: Box<[Level; LEVELS]>,
+    /// All of them, or none before the first timer.
+    levels: Box<[Level]>,
 }
 
 struct Level {
@@ -62,11 +63,14 @@ impl Slot {
 
 impl Wheel {
     pub(super) fn new(base: Time) -> Wheel {
+        Wheel { base, occupied: 0, levels: Box::default() }
+    }
+
+    #[cold]
+    fn make_levels(&mut self) {
         // One level at a time, as all of them are much for the stack of a coroutine.
         let level = |_| Level { occupied: 0, vague: 0, slots: [Slot::EMPTY; SLOTS] };
-        let levels: Box<[Level]> = (0..LEVELS).map(level).collect();
-        let levels = levels.try_into().ok().expect("as many as were made");
-        Wheel { base, occupied: 0, levels }
+        self.levels = (0..LEVELS).map(level).collect();
     }
 
     /// Not after any deadline here.
@@ -97,6 +101,9 @@ impl Wheel {
         let when = slab[index].when;
         debug_assert!(when >= self.base);
         let (level_at, at) = self.place(when);
+        if self.levels.is_empty() {
+            self.make_levels();
+        }
         let level = &mut self.levels[level_at];
         let slot = &mut level.slots[at];
         let last = core::mem::replace(&mut slot.tail, index);
@@ -178,6 +185,9 @@ impl Wheel {
         let level_at = level(self.base, base);
         let at = digit(base, level_at);
         self.base = base;
+        if self.occupied == 0 {
+            return;
+        }
         let level = &mut self.levels[level_at];
         // Within level 0 nobody changes place.
         if level_at == 0 || level.occupied & 1 << at == 0 {

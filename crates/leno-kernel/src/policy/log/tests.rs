@@ -21,7 +21,7 @@ fn any_log_comes_back_from_its_text() {
     for len in (0..200).step_by(if cfg!(miri) { 50 } else { 1 }) {
         let log: ChoiceLog = (0..len)
             .map(|_| {
-                let (kind, ..) = Decided::ALL[random.below(5) as usize];
+                let (kind, ..) = Decided::ALL[random.below(6) as usize];
                 let most = [1, 3, 5000][random.below(3) as usize];
                 let of = 2 + random.below(most);
                 Decision::new(kind, of as usize, random.below(of) as usize)

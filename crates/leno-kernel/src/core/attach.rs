@@ -1,0 +1,150 @@
+//! Running a coroutine now, for whoever asked, and where those go that are run so.
+//!
+//! Invariant: a coroutine that is ready is in the core's queue, in the inbox of its sink, or in the
+//! hands of whoever took it from there. When the sink goes, the last two become the first.
+
+use std::rc::Rc;
+
+use super::{Core, Exit, Task};
+use crate::attach::{AttachError, Back, Inbox};
+use crate::log::What;
+use crate::policy::{Hint, Why};
+use crate::raw::entered;
+use crate::{Co, State};
+
+impl Core {
+    /// Runs a coroutine of this core now, on top of whoever calls, until it parks, yields or ends.
+    pub(crate) fn attach(&self, co: Co) -> Result<Back, AttachError> {
+        let Some(task) = self.tasks.get(co) else {
+            let here = co.core() == self.mailbox.number;
+            return Err(if here { AttachError::Ended(co) } else { AttachError::Elsewhere(co) });
+        };
+        match task.state() {
+            State::Ready => self.take_out(co, task),
+            State::New => task.become_(State::Ready),
+            state => return Err(AttachError::NotReady(co, state)),
+        }
+        Ok(self.run_attached(co, task))
+    }
+
+    /// Runs a coroutine that was just spawned.
+    pub(super) fn run_new(&self, co: Co, task: &Task) -> Back {
+        task.become_(State::Ready);
+        if self.entry.is_entered() {
+            return self.run_attached(co, task);
+        }
+        entered::enter(self, || self.run_attached(co, task))
+    }
+
+    fn run_attached(&self, co: Co, task: &Task) -> Back {
+        self.on_top(co, || self.run(co, task));
+        match task.state() {
+            State::Finished(outcome) => Back::Ended(outcome),
+            State::Parked(reason) => Back::Parked(reason),
+            State::Calling(callee) => Back::Called(callee),
+            _ => Back::Yielded,
+        }
+    }
+
+    /// Calls `run`, a turn of `co`, on top of whoever runs now.
+    pub(super) fn on_top(&self, co: Co, run: impl FnOnce()) {
+        let running = self.entry.running.get();
+        let caller = running.co().and_then(|caller| self.tasks.get(caller));
+        if let Some(caller) = caller {
+            self.log(running.co(), || What::Calls(co));
+            caller.attaches.set(true);
+            caller.become_(State::Calling(co));
+        }
+        run();
+        self.entry.running.set(running);
+        if let Some(caller) = caller {
+            self.window.runs(running.co().expect("it is the caller"));
+            caller.attaches.set(false);
+            caller.become_(State::Running);
+            self.log(running.co(), || What::Runs);
+        }
+    }
+
+    /// Takes a coroutine that is ready out of where it waits for its turn.
+    fn take_out(&self, co: Co, task: &Task) {
+        match &*task.sink.borrow() {
+            Some(inbox) if task.has_sink.get() => inbox.forget(co),
+            _ => {
+                self.queue.borrow_mut().forget(co);
+                self.ready.set(self.ready.get() - 1);
+            }
+        }
+    }
+
+    /// Makes a coroutine of this core go to this inbox from now on.
+    pub(crate) fn move_to_sink(&self, co: Co, inbox: &Rc<Inbox>) -> Result<(), AttachError> {
+        let Some(task) = self.tasks.get(co) else {
+            let here = co.core() == self.mailbox.number;
+            return Err(if here { AttachError::Ended(co) } else { AttachError::Elsewhere(co) });
+        };
+        if task.exit.get() != Exit::No {
+            return Ok(());
+        }
+        let is_ready = task.state() == State::Ready;
+        if is_ready {
+            self.take_out(co, task);
+        }
+        if task.has_sink.get() {
+            self.leave_sink(task);
+        }
+        self.enter_sink(task, inbox);
+        if is_ready {
+            inbox.add(co);
+        }
+        Ok(())
+    }
+
+    fn enter_sink(&self, task: &Task, inbox: &Rc<Inbox>) {
+        inbox.join();
+        task.sink.replace(Some(inbox.clone()));
+        task.has_sink.set(true);
+    }
+
+    /// Hands a coroutine that has become ready to its sink; whether that still takes it.
+    #[cold]
+    pub(super) fn give_to_sink(&self, co: Co, task: &Task) -> bool {
+        let inbox = task.sink.borrow().clone();
+        let Some(inbox) = inbox.filter(|inbox| inbox.is_open() && task.exit.get() == Exit::No)
+        else {
+            self.leave_sink(task);
+            return false;
+        };
+        inbox.add(co);
+        true
+    }
+
+    /// Makes a coroutine that is ready in its sink the core's own.
+    pub(super) fn take_from_sink(&self, co: Co, task: &Task) {
+        self.take_out(co, task);
+        self.leave_sink(task);
+        self.enqueue(co, task, Why::Exit, Hint::Back);
+    }
+
+    /// Makes a coroutine the core's own.
+    pub(super) fn leave_sink(&self, task: &Task) {
+        task.has_sink.set(false);
+        if let Some(inbox) = task.sink.take() {
+            inbox.leave();
+        }
+    }
+
+    /// Makes all coroutines the core's own whose sink has gone.
+    #[cold]
+    pub(super) fn take_orphans(&self) {
+        let gone = |task: &Task| {
+            task.has_sink.get() && task.sink.borrow().as_ref().is_some_and(|inbox| !inbox.is_open())
+        };
+        for (co, task) in self.tasks.iter().filter(|(_, task)| gone(task)) {
+            if task.state() == State::Ready {
+                self.take_from_sink(co, task);
+            } else {
+                self.leave_sink(task);
+            }
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! A turn: from being picked to parking, yielding or ending.
+
+use core::ptr::NonNull;
+use core::task::{Context, Poll};
+
+use super::{Body, Core, Exit, Task};
+use crate::log::What;
+use crate::policy::{Hint, Why};
+use crate::raw::entered::Running;
+use crate::raw::stack::Left;
+use crate::{Co, Outcome, Reason, State};
+
+impl Core {
+    /// Runs a ready coroutine until it parks, yields or ends.
+    #[inline(always)]
+    pub(super) fn take_turn(&self, co: Co) {
+        self.ready.set(self.ready.get() - 1);
+        let Some(task) = self.tasks.get(co) else { return self.take_turn_of_guest(co) };
+        self.run(co, task);
+        self.check();
+    }
+
+    /// Runs a coroutine that is ready and in no queue until it parks, yields or ends.
+    #[inline(always)]
+    pub(super) fn run(&self, co: Co, task: &Task) {
+        self.log(Some(co), || What::Runs);
+        task.become_(State::Running);
+        self.check_picked(co);
+        if task.seat.is_free() { self.first_turn(co, task) } else { self.resume(co, task) }
+    }
+
+    #[inline(always)]
+    fn resume(&self, co: Co, task: &Task) {
+        self.window.runs(co);
+        self.entry.running.set(Running::Stack(task.seat.control(), co, NonNull::from_ref(task)));
+        let left = task.seat.resume();
+        self.entry.running.set(Running::Nobody);
+        if left == Left::Ended {
+            self.ended(co, task);
+        } else if task.exit.get() == Exit::GivenUp {
+            task.seat.give_up();
+            self.given_up(co, task);
+        }
+    }
+
+    /// A turn of one that has no stack, or not yet.
+    #[inline(never)]
+    fn first_turn(&self, co: Co, task: &Task) {
+        self.show(co, task);
+        match task.body.take() {
+            Body::Closure(closure) => self.start(co, task, closure),
+            Body::Future(future) => self.poll(co, task, future),
+            Body::None => unreachable!("the body of a ready coroutine is in its slot"),
+        }
+    }
+
+    /// Lets other threads see who runs, and its name.
+    fn show(&self, co: Co, task: &Task) {
+        let about = task.about.borrow();
+        self.window.write(co, &about.name, about.site);
+        self.window.runs(co);
+    }
+
+    #[cold]
+    fn given_up(&self, co: Co, task: &Task) {
+        self.count(|n| n.given_up += 1);
+        task.abandon();
+        self.ended(co, task);
+    }
+
+    /// The first turn of a body that needs a stack.
+    #[inline(never)]
+    fn start(&self, co: Co, task: &Task, closure: Box<dyn FnOnce()>) {
+        if task.exit.get() != Exit::No {
+            return self.drop_body(co, task, Body::Closure(closure));
+        }
+        let taken = task.seat.take(&task.about.borrow(), closure);
+        match taken {
+            Ok(()) => self.resume(co, task),
+            Err((error, closure)) => self.no_stack(co, task, &error, closure),
+        }
+    }
+
+    /// There is no stack: it waits until one of those who have one has ended, if there is any.
+    #[cold]
+    fn no_stack(
+        &self,
+        co: Co,
+        task: &Task,
+        error: &leno_context::stack::StackError,
+        closure: Box<dyn FnOnce()>,
+    ) {
+        let other = self.tasks.iter().any(|(_, task)| !task.seat.is_free());
+        if other {
+            task.body.set(Body::Closure(closure));
+            self.make_ready(co, task, Why::Yielded, Hint::Back);
+            return;
+        }
+        let about = task.about.borrow();
+        eprintln!(
+            "leno: coroutine {} (spawned at {}) cannot start: {error}",
+            about.name.or_id(co.bits()),
+            about.site,
+        );
+        drop(about);
+        self.drop_body(co, task, Body::Closure(closure));
+    }
+
+    #[inline(never)]
+    fn poll(&self, co: Co, task: &Task, mut future: core::pin::Pin<Box<dyn Future<Output = ()>>>) {
+        if task.exit.get() != Exit::No {
+            return self.drop_body(co, task, Body::Future(future));
+        }
+        task.permit.set(false);
+        let waker = task.waker(co);
+        self.entry.running.set(Running::Future(co));
+        let polled = future.as_mut().poll(&mut Context::from_waker(&waker));
+        self.entry.running.set(Running::Nobody);
+        match polled {
+            Poll::Ready(()) => {
+                drop(future);
+                self.ended(co, task);
+            }
+            Poll::Pending => {
+                task.body.set(Body::Future(future));
+                self.log(Some(co), || What::Parked(Reason::Future));
+                task.become_(State::Parked(Reason::Future));
+                task.since.set(self.now.get());
+                self.count_parked(Reason::Future, 1);
+                if task.permit.replace(false) || task.exit.get() != Exit::No {
+                    self.make_ready(co, task, Why::Unparked, Hint::Back);
+                }
+            }
+        }
+    }
+
+    /// Ends a coroutine by dropping its body; whoever waits for it learns by that.
+    pub(super) fn drop_body(&self, co: Co, task: &Task, body: Body) {
+        self.entry.running.set(Running::Future(co));
+        drop(body);
+        self.entry.running.set(Running::Nobody);
+        self.ended(co, task);
+    }
+
+    /// A coroutine has ended; its body has told [`Core::set_outcome`] how, unless it was dropped.
+    fn ended(&self, co: Co, task: &Task) {
+        let outcome = self.outcome.take().unwrap_or_else(|| task.exit.get().outcome());
+        self.count_end(co, outcome);
+        task.become_(State::Finished(outcome));
+        if task.has_sink.get() {
+            self.leave_sink(task);
+        }
+        self.tasks.remove(co);
+    }
+
+    /// Whoever has ended here is counted, and knows nothing any more.
+    #[inline(always)]
+    pub(super) fn count_end(&self, co: Co, outcome: Outcome) {
+        self.count(|n| match outcome {
+            Outcome::Returned => n.returned += 1,
+            Outcome::Panicked => n.panicked += 1,
+            Outcome::Exited => n.exited += 1,
+            Outcome::Starved | Outcome::Blockaged => n.removed += 1,
+        });
+        self.log(Some(co), || What::Ended(outcome));
+        if !self.ledger.borrow().is_empty() {
+            self.ledger.borrow_mut().forget_co(co);
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! A core's reactor: made when first needed, polled while the core runs, closed when it stops.
+//!
+//! A core that does not run looks after nobody. So its reactor is closed when its loop ends; whoever
+//! waits for descriptors there registers them elsewhere. If one of its coroutines runs another system,
+//! that one's core looks at both reactors as long as it is busy; before it sleeps it closes the outer
+//! one.
+
+use core::cell::{Cell, RefCell};
+use core::time::Duration;
+use std::io;
+use std::sync::Arc;
+
+use super::reactor::{Inner, Reactor};
+use crate::core::Core;
+use crate::{Time, raw::entered};
+
+/// How long a busy core runs between two looks at its descriptors. A look takes less than a
+/// hundredth of that.
+const PATIENCE: Duration = Duration::from_micros(50);
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct Attention {
+    reactor: RefCell<Option<Reactor>>,
+    /// Whether there is one.
+    is_on: Cell<bool>,
+    /// When it was last seen to be polled, and how often it had been.
+    polled: Cell<Time>,
+    polls: Cell<usize>,
+}
+
+/// Ends a core's attention when its loop ends.
+pub(crate) struct Attending<'a>(&'a Core);
+
+impl Drop for Attending<'_> {
+    fn drop(&mut self) {
+        self.0.attention.end(self.0);
+    }
+}
+
+/// A core's loop begins: until the result is dropped it may look after descriptors.
+pub(crate) fn attend(core: &Core) -> Attending<'_> {
+    Attending(core)
+}
+
+/// A core is about to sleep, and with it all others that its thread has entered. Whether that has
+/// concerned anyone, who may now be ready.
+pub(crate) fn end_others(core: &Core) -> bool {
+    let mut any = false;
+    entered::each_core(|other| {
+        if other.attention.is_on() && !core::ptr::eq(other, core) {
+            other.attention.end(other);
+            any = true;
+        }
+    });
+    any
+}
+
+impl Attention {
+    /// Whether descriptors may be used here: the platform gives a reactor.
+    #[inline]
+    pub(super) fn permit(&self, core: &Core) -> io::Result<()> {
+        if self.is_on.get() { Ok(()) } else { self.begin(core) }
+    }
+
+    /// The reactor of this core, which runs.
+    pub(super) fn reactor(&self, core: &Core) -> io::Result<Arc<Inner>> {
+        self.permit(core)?;
+        Ok(self.reactor.borrow().as_ref().expect("it is on").0.clone())
+    }
+
+    #[cold]
+    fn begin(&self, core: &Core) -> io::Result<()> {
+        let reactor = core.platform.reactor()?;
+        core.mailbox.bell.set_sleeper(Some(reactor.0.clone()));
+        *self.reactor.borrow_mut() = Some(reactor);
+        self.is_on.set(true);
+        Ok(())
+    }
+
+    fn end(&self, core: &Core) {
+        let Some(reactor) = self.reactor.take() else { return };
+        self.is_on.set(false);
+        core.mailbox.bell.set_sleeper(None);
+        reactor.0.close();
+    }
+
+    /// Looks at the descriptors, if that was long ago.
+    #[inline(always)]
+    pub(crate) fn poll_if_due(&self, now: Time) {
+        if self.is_on.get() && now.since(self.polled.get()) >= PATIENCE {
+            self.poll_unless_slept(now);
+        }
+    }
+
+    /// A core that slept since has looked.
+    #[inline(never)]
+    fn poll_unless_slept(&self, now: Time) {
+        let polls = || self.reactor.borrow().as_ref().map_or(0, |reactor| reactor.0.polls());
+        self.polled.set(now);
+        let count = polls();
+        if self.polls.replace(count) == count {
+            poll_all();
+            self.polls.set(polls());
+        }
+    }
+
+    fn poll(&self) {
+        let reactor = self.reactor.borrow().as_ref().map(|reactor| reactor.0.clone());
+        if let Some(reactor) = reactor.filter(|reactor| !reactor.is_empty()) {
+            reactor.poll();
+        }
+    }
+
+    /// Whether there is a reactor to poll.
+    pub(crate) fn is_on(&self) -> bool {
+        self.is_on.get()
+    }
+}
+
+/// Looks at the descriptors of all cores that the thread has entered.
+#[inline(never)]
+pub(crate) fn poll_all() {
+    entered::each_core(|core| core.attention.poll());
+}

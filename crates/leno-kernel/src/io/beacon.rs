@@ -1,0 +1,207 @@
+//! What a reactor tells a descriptor: the cached readiness, and who is to be woken.
+//!
+//! The readiness is one atomic word with a *tick* that counts events, so that whoever finds nothing
+//! to read forgets only what was known before it looked. Those who wait are in one line, each with
+//! what it waits for.
+//!
+//! # Protocol
+//! ```text
+//!   the reactor                            whoever waits
+//!   E1  word: set flags, next tick         W1  stand in line
+//!   E2  take those concerned out of        W2  see that a reactor watches the descriptor
+//!       the line, and wake them            W3  if the word says ready: leave the line, done
+//!                                          W4  park; go to W1
+//!   whoever tries
+//!   T1  look at the word: tick t           T3  if it would block: take the flags out of the
+//!   T2  try                                    word, unless its tick is no longer t
+//! ```
+//! The races it must win: an event between W3 and W4 (the line's lock orders W1 and E2: either E2 finds
+//! the waiter, or W3 sees E1), and an event between T2 and T3 (the tick has changed). A reactor that
+//! ends unsets `REGISTERED` and wakes the whole line, so W2 registers again.
+
+use super::interest::{Flags, Interest, Readiness};
+use crate::Waiter;
+use crate::sync::{
+    AtomicU64, Mutex,
+    Ordering::{AcqRel, Acquire},
+    lock,
+};
+
+const FLAGS: u64 = 0xf;
+/// A reactor keeps the word right.
+const REGISTERED: u64 = 1 << 4;
+/// That reactor is the helper's.
+const HELPER: u64 = 1 << 5;
+const TICK: u64 = 1 << 8;
+
+/// See the module.
+pub(crate) struct Beacon {
+    word: AtomicU64,
+    line: Mutex<Line>,
+}
+
+struct Line {
+    entries: Vec<Entry>,
+    /// The key that was given last.
+    last: Key,
+}
+
+struct Entry {
+    key: Key,
+    interest: Interest,
+    waiter: Waiter,
+}
+
+/// Which entry of the line; never given twice.
+pub(crate) type Key = u64;
+/// For those who cannot remember one: what they leave stays until it is woken.
+const NO_KEY: Key = 0;
+
+/// Who watches a descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Watcher {
+    Nobody,
+    Core,
+    Helper,
+}
+
+impl Beacon {
+    pub(crate) fn new() -> Beacon {
+        Beacon {
+            word: AtomicU64::new(0),
+            line: Mutex::new(Line { entries: Vec::new(), last: NO_KEY }),
+        }
+    }
+
+    /// What is known now.
+    pub(crate) fn seen(&self) -> Readiness {
+        readiness(self.word.load(Acquire))
+    }
+
+    pub(crate) fn watcher(&self) -> Watcher {
+        let word = self.word.load(Acquire);
+        match (word & REGISTERED != 0, word & HELPER != 0) {
+            (false, _) => Watcher::Nobody,
+            (true, false) => Watcher::Core,
+            (true, true) => Watcher::Helper,
+        }
+    }
+
+    /// What is known, if it is what is waited for. While nobody watches, nothing is known.
+    pub(crate) fn ready(&self, interest: Interest) -> Option<Readiness> {
+        let word = self.word.load(Acquire);
+        let seen = readiness(word);
+        (word & REGISTERED != 0 && seen.flags.has(interest.flags())).then_some(seen)
+    }
+
+    /// What was known before a try, if one is worth it: also while nobody watches.
+    pub(crate) fn worth(&self, interest: Interest) -> Option<Readiness> {
+        let word = self.word.load(Acquire);
+        let seen = readiness(word);
+        (word & REGISTERED == 0 || seen.flags.has(interest.flags())).then_some(seen)
+    }
+
+    /// E1 and E2: this has become so.
+    pub(crate) fn raise(&self, flags: Flags) {
+        self.change(|word| (word + TICK) | u64::from(flags.0));
+        self.wake(flags);
+    }
+
+    /// T3: a try has found that it is not so. If it was not refused but has only `spent` what was
+    /// there, a direction that has ended stays ready: nobody will tell of the end again.
+    pub(crate) fn clear(&self, seen: Readiness, interest: Interest, spent: bool) {
+        let (flags, ends) = (interest.flags(), interest.flags().ends());
+        self.change(|word| {
+            let is_new = word / TICK != seen.tick && !crate::sync::is_planted("tick");
+            let has_ended = spent && Flags((word & FLAGS) as u8).has(ends);
+            if is_new || has_ended { word } else { word & !u64::from((flags | ends).0) }
+        });
+    }
+
+    /// A reactor will watch from now on, and tell what is so.
+    pub(crate) fn begin(&self, watcher: Watcher) {
+        let helper = if watcher == Watcher::Helper { HELPER } else { 0 };
+        self.change(|word| ((word & !0xff) + TICK) | REGISTERED | helper);
+    }
+
+    /// Another reactor watches.
+    pub(crate) fn moved(&self) {
+        self.change(|word| word & !HELPER);
+    }
+
+    /// Nobody watches any more. Whoever waits must be told: see [`Self::wake_all`].
+    pub(crate) fn end(&self) {
+        self.change(|word| (word & !0xff) + TICK);
+    }
+
+    fn change(&self, mut change: impl FnMut(u64) -> u64) {
+        let mut word = self.word.load(Acquire);
+        loop {
+            let next = change(word);
+            match self.word.compare_exchange_weak(word, next, AcqRel, Acquire) {
+                Ok(_) => return,
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// W1: stands in line, or stays there, with this waiter from now on.
+    pub(crate) fn enlist(&self, key: Option<Key>, interest: Interest, waiter: Waiter) -> Key {
+        let mut line = lock(&self.line);
+        let key = key.unwrap_or_else(|| {
+            line.last += 1;
+            line.last
+        });
+        match line.entries.iter_mut().find(|entry| entry.key == key) {
+            None => line.entries.push(Entry { key, interest, waiter }),
+            Some(entry) => {
+                let old = core::mem::replace(&mut entry.waiter, waiter);
+                drop(line);
+                drop(old);
+            }
+        }
+        key
+    }
+
+    /// The same for those who do not remember a key. Who waits so twice stands in line once.
+    pub(crate) fn enlist_once(&self, interest: Interest, waiter: Waiter) {
+        let mut line = lock(&self.line);
+        let own = |entry: &&mut Entry| entry.key == NO_KEY && entry.waiter.is_same(&waiter);
+        match line.entries.iter_mut().find(own) {
+            Some(entry) => entry.interest = entry.interest | interest,
+            None => line.entries.push(Entry { key: NO_KEY, interest, waiter }),
+        }
+    }
+
+    /// Leaves the line.
+    pub(crate) fn withdraw(&self, key: Key) {
+        let mut line = lock(&self.line);
+        let Some(place) = line.entries.iter().position(|entry| entry.key == key) else { return };
+        let entry = line.entries.remove(place);
+        drop(line);
+        drop(entry);
+    }
+
+    /// Wakes those who stand in line now and are concerned, one by one: no lock is held meanwhile.
+    fn wake(&self, flags: Flags) {
+        let concerned = |entry: &Entry| flags.has(entry.interest.flags());
+        let mut left = lock(&self.line).entries.len();
+        while left > 0 {
+            let mut line = lock(&self.line);
+            let Some(place) = line.entries.iter().position(concerned) else { return };
+            let entry = line.entries.remove(place);
+            drop(line);
+            entry.waiter.wake();
+            left -= 1;
+        }
+    }
+
+    /// Wakes all who stand in line.
+    pub(crate) fn wake_all(&self) {
+        self.wake(Flags::READ | Flags::WRITE);
+    }
+}
+
+fn readiness(word: u64) -> Readiness {
+    Readiness { flags: Flags((word & FLAGS) as u8), tick: word / TICK }
+}

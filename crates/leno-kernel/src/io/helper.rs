@@ -1,0 +1,37 @@
+//! Watches descriptors for those who have no core: futures on other executors, threads in a select.
+//!
+//! One thread for the whole process, which starts at the first such wait and sleeps whenever nothing
+//! happens. A thread that waits for a single descriptor does not need it: it asks the system.
+
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::reactor::{Inner, Reactor};
+use crate::bell::Sleeper;
+
+static HELPER: Mutex<Option<Arc<Inner>>> = Mutex::new(None);
+
+/// The helper's reactor.
+pub(super) fn reactor() -> io::Result<Arc<Inner>> {
+    let mut helper = HELPER.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(reactor) = &*helper {
+        return Ok(reactor.clone());
+    }
+    let reactor = Reactor::new()?.0;
+    let own = reactor.clone();
+    std::thread::Builder::new().name("leno-reactor".into()).spawn(move || run(&own))?;
+    *helper = Some(reactor.clone());
+    Ok(reactor)
+}
+
+fn run(reactor: &Inner) {
+    loop {
+        reactor.sleep(None);
+        // Whoever is woken may be anyone's code; if it panics, the others are still to be woken.
+        let served = catch_unwind(AssertUnwindSafe(|| reactor.serve()));
+        if served.is_err() {
+            eprintln!("leno: waking a future that waited for I/O has panicked");
+        }
+    }
+}

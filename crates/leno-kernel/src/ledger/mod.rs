@@ -1,0 +1,224 @@
+//! Who knows which end of which channel, so that a coroutine that nobody can ever wake is found.
+//!
+//! The ledger is exact for what it is told: an end is known to a *coroutine*, to a *parcel* (it
+//! travels as a value in a channel), or to the *world* (anyone may use it). Layers with ends that
+//! are bound to a coroutine write it; a core that nobody writes for has an empty one, which costs
+//! nothing. A channel it was never told of is left to other rules.
+//!
+//! A pass over it runs at quiescence, on request, and whenever the number of coroutines has doubled
+//! since the last one, so its cost is a constant share of the work that made them.
+
+mod pass;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+pub use pass::Verdict;
+
+use crate::core::Core;
+use crate::raw::entered::{self, Here};
+use crate::{Co, Object, State};
+
+/// One end of a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct End {
+    /// Of which channel.
+    pub channel: Object,
+    /// Which end.
+    pub side: Side,
+}
+
+/// Which end of a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Side {
+    /// Where values are put in.
+    Sending,
+    /// Where they are taken out.
+    Receiving,
+}
+
+/// Who knows an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Knower {
+    /// Anyone.
+    World,
+    /// This coroutine.
+    Co(Co),
+    /// Whoever receives the parcel that this channel carries.
+    Parcel(Object),
+}
+
+/// How often each end is known.
+type Ends = BTreeMap<End, usize>;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    world: Ends,
+    cos: BTreeMap<Co, Ends>,
+    parcels: BTreeMap<Object, Ends>,
+    /// How many entries speak of each channel.
+    channels: BTreeMap<Object, usize>,
+    /// How many coroutines there were after the last pass.
+    before: usize,
+}
+
+/// With fewer coroutines than this a pass waits for quiescence.
+const FEW: usize = 64;
+
+impl Ledger {
+    fn ends_mut(&mut self, knower: Knower) -> &mut Ends {
+        match knower {
+            Knower::World => &mut self.world,
+            Knower::Co(co) => self.cos.entry(co).or_default(),
+            Knower::Parcel(channel) => self.parcels.entry(channel).or_default(),
+        }
+    }
+
+    pub(crate) fn learn(&mut self, knower: Knower, end: End) {
+        *self.ends_mut(knower).entry(end).or_default() += 1;
+        *self.channels.entry(end.channel).or_default() += 1;
+    }
+
+    /// Whether it was known.
+    pub(crate) fn forget(&mut self, knower: Knower, end: End) -> bool {
+        let ends = self.ends_mut(knower);
+        let Some(times) = ends.get_mut(&end) else { return false };
+        *times -= 1;
+        if *times == 0 {
+            ends.remove(&end);
+        }
+        let is_empty = ends.is_empty();
+        match knower {
+            Knower::Co(co) if is_empty => drop(self.cos.remove(&co)),
+            Knower::Parcel(channel) if is_empty => drop(self.parcels.remove(&channel)),
+            _ => {}
+        }
+        self.forget_channel(end.channel, 1);
+        true
+    }
+
+    fn forget_channel(&mut self, channel: Object, times: usize) {
+        if let Some(left) = self.channels.get_mut(&channel) {
+            *left -= times;
+            if *left == 0 {
+                self.channels.remove(&channel);
+            }
+        }
+    }
+
+    /// A coroutine has ended: it knows nothing any more.
+    pub(crate) fn forget_co(&mut self, co: Co) {
+        for (end, times) in self.cos.remove(&co).unwrap_or_default() {
+            self.forget_channel(end.channel, times);
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.channels.is_empty()
+    }
+
+    /// Who knows each end.
+    pub(crate) fn knowers(&self) -> BTreeMap<End, Vec<Knower>> {
+        let world = self.world.keys().map(|end| (*end, Knower::World));
+        let cos =
+            self.cos.iter().flat_map(|(co, ends)| ends.keys().map(|end| (*end, Knower::Co(*co))));
+        let parcels = self
+            .parcels
+            .iter()
+            .flat_map(|(channel, ends)| ends.keys().map(|end| (*end, Knower::Parcel(*channel))));
+        let mut knowers: BTreeMap<End, Vec<Knower>> = BTreeMap::new();
+        for (end, knower) in cos.chain(parcels).chain(world) {
+            knowers.entry(end).or_default().push(knower);
+        }
+        knowers
+    }
+
+    fn ends_of(&self, co: Co) -> Vec<End> {
+        self.cos.get(&co).map(|ends| ends.keys().copied().collect()).unwrap_or_default()
+    }
+
+    fn parcels_in(&self, channel: Object) -> Vec<End> {
+        self.parcels.get(&channel).map(|ends| ends.keys().copied().collect()).unwrap_or_default()
+    }
+}
+
+impl Core {
+    /// One pass; nobody is removed.
+    pub(crate) fn verdicts(&self) -> Vec<(Co, Verdict)> {
+        let reason = |state| match state {
+            State::Parked(reason) => Some(reason),
+            _ => None,
+        };
+        let all: Vec<_> = self.tasks.iter().map(|(co, task)| (co, reason(task.state()))).collect();
+        self.ledger.borrow().judge(&all)
+    }
+
+    /// Makes those exit whom nobody can ever wake. How many they are.
+    pub(crate) fn remove_unreachable(&self) -> usize {
+        if self.ledger.borrow().is_empty() {
+            return 0;
+        }
+        let verdicts = self.verdicts();
+        let unreachable = verdicts.iter().filter(|(_, verdict)| *verdict == Verdict::Unreachable);
+        let mut removed = 0;
+        for (co, _) in unreachable {
+            if let Some(task) = self.tasks.get(*co)
+                && let State::Parked(reason) = task.state()
+            {
+                self.cancel(*co, reason.when_nobody_comes());
+                removed += 1;
+            }
+        }
+        self.ledger.borrow_mut().before = self.tasks.live();
+        removed
+    }
+
+    /// The same, if there are twice as many coroutines as after the last pass.
+    #[inline(always)]
+    pub(crate) fn remove_unreachable_if_many(&self) {
+        if self.tasks.live() > FEW {
+            self.look_at_ledger();
+        }
+    }
+
+    #[inline(never)]
+    fn look_at_ledger(&self) {
+        let before = self.ledger.borrow().before;
+        if self.tasks.live() >= 2 * before.max(FEW / 2) {
+            self.remove_unreachable();
+        }
+    }
+}
+
+fn with_core<R>(f: impl FnOnce(&Core) -> R) -> Option<R> {
+    entered::here(|here| match here {
+        Here::Stack(inside) => Some(f(inside.core)),
+        Here::Future(core, _) => Some(f(core)),
+        Here::Thread | Here::Virtual(_) => None,
+    })
+}
+
+/// Writes down, on the calling coroutine's core, that an end is known once more.
+pub fn learn(knower: Knower, end: End) {
+    with_core(|core| core.ledger.borrow_mut().learn(knower, end));
+}
+
+/// Writes down that an end is known once less. What a coroutine knows is forgotten at its end, too.
+/// Whether it was known.
+pub fn forget(knower: Knower, end: End) -> bool {
+    with_core(|core| core.ledger.borrow_mut().forget(knower, end)).unwrap_or(false)
+}
+
+/// What a pass over the calling coroutine's core finds out, of each that waits at a channel of the
+/// ledger.
+pub fn verdicts() -> Vec<(Co, Verdict)> {
+    with_core(Core::verdicts).unwrap_or_default()
+}
+
+/// Removes those of the calling coroutine's core whom nobody can ever wake: they starve, or are
+/// blockaged, and their destructors run when they have their turn. How many they are.
+pub fn sweep() -> usize {
+    with_core(Core::remove_unreachable).unwrap_or(0)
+}

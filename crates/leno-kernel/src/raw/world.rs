@@ -1,0 +1,69 @@
+//! The world that a thread runs.
+//!
+//! Claim: a world in its thread's slot is alive, because whoever entered it borrows it until it has
+//! left. All code of the thread meanwhile is the world's own loop, or runs inside the coroutine that
+//! the world's core says it runs.
+
+use core::ptr::NonNull;
+
+use leno_context::control::Control;
+use leno_context::thread::{self, Slot};
+
+use super::entered::{Inside, Running};
+use crate::core::Core;
+use crate::world::World;
+
+/// Makes a world the thread's own for as long as `f` runs.
+///
+/// # Panics
+/// When the thread runs a world already.
+pub(crate) fn enter<R>(world: &World, f: impl FnOnce() -> R) -> R {
+    struct Leave;
+    impl Drop for Leave {
+        fn drop(&mut self) {
+            thread::current().slot(Slot::World).set(core::ptr::null_mut());
+        }
+    }
+    let slot = thread::current().slot(Slot::World);
+    assert!(slot.get().is_null(), "a world cannot be explored inside another one");
+    slot.set((&raw const *world).cast_mut().cast());
+    let _leave = Leave;
+    f()
+}
+
+/// Calls `f` with the world of this thread, if there is one.
+pub(crate) fn with<R>(f: impl FnOnce(&World) -> R) -> Option<R> {
+    let world = thread::current().slot(Slot::World).get().cast_const().cast::<World>();
+    // SAFETY: whatever is in the slot is alive.
+    unsafe { world.as_ref() }.map(f)
+}
+
+/// Calls `f` with the core of this thread's world, if it has this number.
+#[cold]
+pub(crate) fn with_core<R>(number: u32, f: impl FnOnce(&Core) -> R) -> Option<R> {
+    with(|world| (world.core.mailbox.number == number).then(|| f(&world.core))).flatten()
+}
+
+/// The world's running thread, if it is the coroutine of `control`.
+pub(super) fn running<'a>(control: *mut Control) -> Option<Inside<'a>> {
+    let world = thread::current().slot(Slot::World).get().cast_const().cast::<World>();
+    // SAFETY: whatever is in the slot is alive, and stays so while its coroutine runs.
+    let core: &'a Core = &unsafe { world.as_ref() }?.core;
+    match core.entry.running.get() {
+        Running::Stack(own, co, task) if own.as_ptr() == control => {
+            // SAFETY: a core's slots neither move nor go.
+            let task = unsafe { task.as_ref() };
+            Some(Inside { core, co, task, control: own })
+        }
+        _ => None,
+    }
+}
+
+/// Calls `f` with the thread of the world that runs the calling code, at whatever depth.
+pub(crate) fn with_running<R>(f: impl FnOnce(&Inside<'_>) -> R) -> Option<R> {
+    let control = with(|world| match world.core.entry.running.get() {
+        Running::Stack(control, ..) => Some(control),
+        _ => None,
+    })?;
+    running(control.map_or(core::ptr::null_mut(), NonNull::as_ptr)).map(|inside| f(&inside))
+}

@@ -1,0 +1,305 @@
+//! A world: threads, time and chance in the hands of one driver, on one OS thread.
+//!
+//! In a world every thread is a coroutine of the world's own core, which no program sees: code on
+//! it finds itself on a plain thread. A system's cores are such threads, and run the same loop,
+//! mailboxes, piles and bells as always; where a real thread would sleep, its coroutine parks. Time is
+//! virtual. A *point* before each operation lets the driver run another thread instead. So what
+//! is explored is the kernel that runs in production.
+//!
+//! Outside a world all this costs one load and one branch for each operation: `is_near`.
+//!
+//! Invariants:
+//! - only one thread of a world runs at a time, and they change only at points and where they wait;
+//! - no point is inside a lock, so a lock is never found taken.
+
+mod driven;
+mod ending;
+mod point;
+mod thread;
+
+use core::any::Any;
+use core::cell::{Cell, RefCell};
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use core::time::Duration;
+use std::rc::Rc;
+use std::sync::Arc;
+
+pub(crate) use driven::Driven;
+pub use driven::{Driver, Step};
+pub use ending::{Ending, Trouble};
+pub use point::point;
+pub(crate) use point::{plain_point, wait_point};
+pub(crate) use thread::spawn_thread;
+pub use thread::{spawn, trouble};
+
+use crate::bell::Bell;
+use crate::core::{Core, Parts};
+use crate::log::Ring;
+use crate::raw::world as raw;
+use crate::window::Title;
+use crate::{CoresError, Object, Outcome, Reason, Time, VirtualTime, Wake, mailbox};
+
+/// How many worlds there are in the process, and above [`LOG`] how many cores with a log.
+static OBSERVERS: AtomicU64 = AtomicU64::new(0);
+
+/// One core with a log.
+const LOG: u64 = 1 << 32;
+
+/// Whether the calling code may be in a world.
+#[inline(always)]
+pub(crate) fn is_near() -> bool {
+    OBSERVERS.load(Relaxed) & (LOG - 1) != 0
+}
+
+/// Whether some core of the process is in a world, or has a log. If not, nobody need say what it does.
+#[inline(always)]
+pub fn is_observed() -> bool {
+    OBSERVERS.load(Relaxed) != 0
+}
+
+/// A core with a log is made (`true`), or is gone.
+pub(crate) fn count_log(is_made: bool) {
+    if is_made {
+        OBSERVERS.fetch_add(LOG, Relaxed);
+    } else {
+        OBSERVERS.fetch_sub(LOG, Relaxed);
+    }
+}
+
+/// Whether the calling code is in a world.
+pub fn is_here() -> bool {
+    is_near() && raw::with(|_| ()).is_some()
+}
+
+/// What whoever set this world up has given to its program; `None` outside a world.
+pub fn baggage() -> Option<Rc<dyn Any>> {
+    if !is_near() {
+        return None;
+    }
+    raw::with(|world| world.baggage.clone())
+}
+
+/// See the module.
+pub(crate) struct World {
+    pub(crate) core: Core,
+    pub(crate) driver: Rc<RefCell<dyn Driver>>,
+    pub(crate) events: Option<Rc<Ring>>,
+    /// What has gone wrong first.
+    trouble: RefCell<Option<Trouble>>,
+    points: Cell<u64>,
+    most_points: u64,
+    /// What the driver's owner gives to the program.
+    baggage: Rc<dyn Any>,
+    pub(crate) is_ending: Cell<bool>,
+}
+
+/// What a world is like.
+pub struct Setup {
+    /// Makes all choices.
+    pub driver: Rc<RefCell<dyn Driver>>,
+    /// How many events are written down; none if 0.
+    pub log: usize,
+    /// After how many points a run counts as endless.
+    pub most_points: u64,
+    /// What the program may ask for: see [`baggage`].
+    pub baggage: Rc<dyn Any>,
+}
+
+/// Runs `main` as the first thread of a new world, until all its threads have ended.
+///
+/// # Errors
+/// When the process has too many cores.
+///
+/// # Panics
+/// Inside another world.
+pub fn run(setup: Setup, main: impl FnOnce() + 'static) -> Result<Ending, CoresError> {
+    let address = mailbox::open()?;
+    address.mailbox.set_in_world();
+    let events = (setup.log > 0).then(|| Rc::new(Ring::new(setup.log)));
+    let policy = Box::new(Driven::new(setup.driver.clone(), true));
+    let parts = Parts {
+        platform: Box::new(VirtualTime::new()),
+        policy: Some(policy),
+        log: events.clone(),
+        team: None,
+        title: Arc::new(Title { name: "world".to_owned(), cores: 1, object: Object::shared() }),
+    };
+    struct Near;
+    impl Drop for Near {
+        fn drop(&mut self) {
+            OBSERVERS.fetch_sub(1, Relaxed);
+        }
+    }
+    OBSERVERS.fetch_add(1, Relaxed);
+    let _near = Near;
+    let world = World {
+        core: Core::new(address, parts).of_world(),
+        driver: setup.driver,
+        events,
+        trouble: RefCell::new(None),
+        points: Cell::new(0),
+        most_points: setup.most_points,
+        baggage: setup.baggage,
+        is_ending: Cell::new(false),
+    };
+    Ok(raw::enter(&world, || world.run(main)))
+}
+
+impl World {
+    fn run(&self, main: impl FnOnce() + 'static) -> Ending {
+        thread::begin(self, main);
+        self.core.run_until(|core| core.tasks.live() == 0);
+        leaves(self.core.mailbox, 0);
+        let report = self.core.report();
+        if !report.alive.is_empty() {
+            self.fail(Trouble::Deadlock(report.to_string()));
+        }
+        let log = self.core.take_log();
+        self.is_ending.set(true);
+        while self.core.tasks.live() > 0 {
+            self.core.cancel_all();
+            self.core.run_until(|core| core.tasks.live() == 0);
+        }
+        let given_up = self.core.counts.get().given_up;
+        if given_up > 0 {
+            self.fail(Trouble::Leak(format!("{given_up} thread(s) could not be unwound")));
+        }
+        Ending { trouble: self.trouble.take(), log, points: self.points.get() }
+    }
+
+    /// Writes the first trouble down.
+    pub(crate) fn fail(&self, trouble: Trouble) {
+        self.trouble.borrow_mut().get_or_insert(trouble);
+    }
+
+    /// All threads are to unwind.
+    fn end(&self) {
+        if !self.is_ending.replace(true) {
+            self.core.cancel_all();
+        }
+    }
+}
+
+/// Where a thread of a world would wait for a bell, it parks. Whether it was rung; `None` outside a
+/// world.
+pub(crate) fn wait_for_bell(bell: &Bell, limit: Option<Duration>) -> Option<bool> {
+    if !is_near() {
+        return None;
+    }
+    let waited = raw::with_running(|inside| {
+        let core = inside.core;
+        let deadline = limit.map(|limit| core.platform.now() + limit);
+        loop {
+            if bell.take() {
+                return Ok(true);
+            }
+            bell.listen_as(inside.co);
+            let wake = match deadline {
+                None => core.park(inside, Reason::Passive),
+                Some(deadline) => {
+                    let now = core.platform.now();
+                    core.park_until(inside, Reason::Passive, deadline, now)
+                }
+            };
+            match wake {
+                Wake::Unparked => {}
+                Wake::TimedOut => return Ok(bell.take()),
+                Wake::Exit if inside.can_leave() => return Err(inside.out()),
+                Wake::Exit => return Ok(false),
+            }
+        }
+    })?;
+    match waited {
+        Ok(rung) => Some(rung),
+        Err(way_out) => way_out.take(),
+    }
+}
+
+/// A core of this world has done its work: nobody else may have written to it, and nobody may be left.
+pub(crate) fn leaves(mailbox: &mailbox::Mailbox, given_up: u64) {
+    if !is_near() {
+        return;
+    }
+    if given_up > 0 {
+        let what = format!("{given_up} coroutine(s) caught their exit again and again");
+        raw::with(|world| world.fail(Trouble::Leak(what)));
+    }
+    if mailbox.has_strayed() {
+        let what = "a thread that was not made by explore::thread has woken someone".to_owned();
+        raw::with(|world| world.fail(Trouble::NotControlled(what)));
+    }
+}
+
+/// In a world nobody can say when something outside happens: using a descriptor ends the run.
+///
+/// # Errors
+/// In a world.
+#[inline(always)]
+pub(crate) fn refuse_io() -> std::io::Result<()> {
+    if is_near() { refuse_io_here() } else { Ok(()) }
+}
+
+#[cold]
+fn refuse_io_here() -> std::io::Result<()> {
+    let what = "real I/O: a file descriptor was used";
+    match raw::with(|world| world.fail(Trouble::NotControlled(what.to_owned()))) {
+        None => Ok(()),
+        Some(()) => {
+            let kind = std::io::ErrorKind::Unsupported;
+            Err(std::io::Error::new(kind, format!("not controlled: {what}")))
+        }
+    }
+}
+
+/// What time it is in the calling code's world.
+pub(crate) fn now() -> Option<Time> {
+    if !is_near() {
+        return None;
+    }
+    raw::with(|world| world.core.platform.now())
+}
+
+/// The thread of a world that runs the calling code.
+pub(crate) fn current_thread() -> Option<crate::Co> {
+    if !is_near() {
+        return None;
+    }
+    raw::with(|world| world.core.entry.running.get().co()).flatten()
+}
+
+/// Whether the calling code's world is at its end, so that all must stop.
+#[inline(always)]
+pub(crate) fn is_ending() -> bool {
+    is_near() && raw::with(|world| world.is_ending.get()).unwrap_or(false)
+}
+
+/// The running thread of a world ends by itself when the world does.
+pub(crate) fn hold() {
+    if is_near() {
+        raw::with_running(|inside| inside.task.masked.set(1));
+    }
+}
+
+/// What a core gets that is made in a world: the driver's choices, and the world's log.
+pub(crate) fn parts_for(parts: &mut Parts) {
+    if !is_near() {
+        return;
+    }
+    raw::with(|world| {
+        if parts.policy.is_none() {
+            parts.policy = Some(Box::new(Driven::new(world.driver.clone(), false)));
+        }
+        parts.log = world.events.clone();
+    });
+}
+
+/// A coroutine of a system in this world has panicked, and nobody has asked how it ended.
+pub(crate) fn saw_panic(who: String, payload: &(dyn Any + Send)) {
+    if is_near() {
+        let what = ending::text_of(payload);
+        raw::with(|world| world.fail(Trouble::Panicked { who, what }));
+    }
+}
+
+/// How a thread of the world that was made to unwind ends.
+pub(crate) const UNWOUND: Outcome = Outcome::Exited;

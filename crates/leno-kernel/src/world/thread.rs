@@ -1,0 +1,112 @@
+//! The threads of a world.
+
+use core::any::Any;
+use core::panic::Location;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use leno_context::unwind;
+
+use super::ending::text_of;
+use super::{Trouble, UNWOUND, World, is_near};
+use crate::core::Body;
+use crate::join::{Ended, Filler, Packet};
+use crate::options::{Options, Start};
+use crate::raw::stack::with_locals;
+use crate::raw::world as raw;
+use crate::{JoinHandle, Name, Outcome};
+
+/// Threads need more room than coroutines.
+const STACK: usize = 256 << 10;
+
+/// The first thread.
+pub(super) fn begin(world: &World, main: impl FnOnce() + 'static) {
+    drop(add(world, "main".into(), Location::caller(), main));
+}
+
+/// Spawns a thread into the world of the calling code; `None` outside a world.
+#[track_caller]
+pub fn spawn<T: Send + 'static>(
+    name: impl Into<Name>,
+    f: impl FnOnce() -> T + Send + 'static,
+) -> Option<JoinHandle<T>> {
+    let site = Location::caller();
+    super::plain_point();
+    raw::with(|world| add(world, name.into(), site, f))
+}
+
+/// The same for the kernel's own threads.
+pub(crate) fn spawn_thread(
+    name: &str,
+    f: impl FnOnce() + Send + 'static,
+) -> Result<JoinHandle<()>, impl FnOnce() + Send + 'static> {
+    if !is_near() || !super::is_here() {
+        return Err(f);
+    }
+    let name: Name = name.to_owned().into();
+    let spawned = raw::with(|world| add(world, name, Location::caller(), f));
+    Ok(spawned.expect("this thread runs a world"))
+}
+
+fn add<T: 'static>(
+    world: &World,
+    name: Name,
+    site: &'static Location<'static>,
+    f: impl FnOnce() -> T + 'static,
+) -> JoinHandle<T> {
+    let core = &world.core;
+    let options = Options::new().name(name.clone()).stack_size(STACK);
+    let packet = Packet::new(core.system(), Start::Ready);
+    let filler = Filler::new(packet.clone());
+    let body = Body::Closure(Box::new(move || {
+        let result = catch_unwind(AssertUnwindSafe(|| with_locals(f)));
+        finish(filler, result);
+    }));
+    let about = options.about(core.roughly_now(), site);
+    let adoption: Arc<Packet<T>> = packet.clone();
+    if let Err(error) = core.spawn(about, body, options.launch(false), adoption) {
+        panic!("{error}");
+    }
+    JoinHandle::new(packet, name)
+}
+
+fn finish<T>(filler: Filler<T>, result: std::thread::Result<T>) {
+    raw::with(|world| {
+        let (outcome, result) = match result {
+            Ok(value) => (Outcome::Returned, Ok(value)),
+            Err(payload) if unwind::is_exit(&*payload) => (UNWOUND, Err(Ended::Otherwise(UNWOUND))),
+            Err(payload) => (Outcome::Panicked, Err(Ended::Panicked(payload))),
+        };
+        world.core.outcome.set(Some(outcome));
+        let running = world.core.entry.running.get().co();
+        let task = running.and_then(|co| world.core.tasks.get(co));
+        let fail = |payload: &(dyn Any + Send)| {
+            let name = task.map(|task| task.about.borrow().name.clone()).unwrap_or_default();
+            let who = format!("thread '{}'", name.as_str().unwrap_or("?"));
+            world.fail(Trouble::Panicked { who, what: text_of(payload) });
+            world.end();
+        };
+        // Nobody asks how a core's own thread ended.
+        if let Err(Ended::Panicked(payload)) = &result
+            && task.is_some_and(|task| task.masked.get() > 0)
+        {
+            fail(&**payload);
+        }
+        if let Some(payload) = filler.finish(result) {
+            fail(&*payload);
+        }
+    });
+}
+
+/// Stops the world of the calling code: something is wrong. Outside a world it panics.
+#[track_caller]
+pub fn trouble(trouble: Trouble) {
+    let stopped = is_near()
+        && raw::with(|world| {
+            world.fail(trouble.clone());
+            world.end();
+        })
+        .is_some();
+    assert!(stopped, "{trouble}");
+    super::plain_point();
+}
