@@ -52,8 +52,11 @@ fn stream<F: leno_channel::Flavour>((tx, rx): (Sender<u64, F>, Receiver<u64, F>)
 
 fn main() {
     let only = std::env::args().nth(1);
-    if only.as_deref() == Some("ping") {
-        return ping_pong(channel(), channel());
+    match only.as_deref() {
+        Some("ping") => return ping_pong(channel(), channel()),
+        Some("yield") => return yields(),
+        Some("stream") => return stream(bounded(64)),
+        _ => {}
     }
     let base = measure("yield", None, yields);
     let base = Some(base);

@@ -1,7 +1,7 @@
 //! A channel: an exchange behind a lock, and how to make one.
 
-use leno_kernel::{Name, Object};
-use std::sync::Arc;
+use leno_kernel::log::{self, Operation, What};
+use leno_kernel::{Name, Object, Sign, world};
 
 use crate::exchange::{Exchange, UNBOUNDED};
 use crate::flavour::{Flavour, Local, Shared};
@@ -11,13 +11,53 @@ use crate::{Receiver, Sender};
 /// What both ends refer to.
 pub(crate) struct Channel<T, F: Flavour> {
     pub(crate) object: Object,
+    /// What dumps see of it.
+    pub(crate) sign: Sign,
     exchange: F::Lock<Exchange<T>>,
+}
+
+impl<T, F: Flavour> Channel<T, F> {
+    /// An operation begins, before which other threads of an explored program may run.
+    #[inline(always)]
+    pub(crate) fn begins(&self, operation: Operation) {
+        if world::is_observed() {
+            self.begins_observed(operation);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn begins_observed(&self, operation: Operation) {
+        if F::SHARED {
+            world::point(operation, Some(self.object));
+        }
+        log::add(|| What::Begins(operation, self.object));
+    }
+
+    /// An operation has ended, and has done what it should or not.
+    #[inline(always)]
+    pub(crate) fn ends(&self, operation: Operation, is_done: bool) {
+        if world::is_observed() {
+            self.ends_observed(operation, is_done);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn ends_observed(&self, operation: Operation, is_done: bool) {
+        log::add(|| match is_done {
+            true => What::Does(operation, self.object),
+            false => What::Fails(operation, self.object),
+        });
+    }
 }
 
 impl<T, F: Flavour> Channel<T, F> {
     pub(crate) fn new(capacity: usize) -> Channel<T, F> {
         let object = F::object();
-        Channel { object, exchange: F::guard(Exchange::new(capacity, object)) }
+        let sign = Sign::new(object);
+        sign.set_ends(1, 1);
+        Channel { object, sign, exchange: F::guard(Exchange::new(capacity, object)) }
     }
 
     #[inline(always)]
@@ -27,16 +67,22 @@ impl<T, F: Flavour> Channel<T, F> {
 
     #[cold]
     pub(crate) fn label(&self) -> Label {
-        Label::new(self.object, self.lock().name.clone())
+        Label::new(self.object, self.sign.name())
     }
 
     pub(crate) fn set_name(&self, name: impl Into<Name>) {
-        let old = self.lock().name.replace(Arc::new(name.into()));
-        drop(old);
+        self.sign.set_name(name);
+    }
+
+    /// Lets dumps see how many ends there are now.
+    #[inline(always)]
+    pub(crate) fn show_ends(&self, exchange: &Exchange<T>) {
+        self.sign.set_ends(exchange.senders, exchange.receivers);
     }
 
     /// Closes it, and tells whoever waits.
     pub(crate) fn close(&self) {
+        self.begins(Operation::Close);
         let rest = self.lock().close();
         rest.wakes.wake();
     }

@@ -41,7 +41,7 @@ impl<T, F: Flavour> IntoIter<T, F> {
 impl<T, F: Flavour> Iterator for Iter<'_, T, F> {
     type Item = T;
 
-    #[inline]
+    #[inline(always)]
     #[track_caller]
     fn next(&mut self) -> Option<T> {
         self.receiver.recv().ok()
@@ -60,7 +60,7 @@ impl<T, F: Flavour> Iterator for TryIter<'_, T, F> {
 impl<T, F: Flavour> Iterator for IntoIter<T, F> {
     type Item = T;
 
-    #[inline]
+    #[inline(always)]
     #[track_caller]
     fn next(&mut self) -> Option<T> {
         self.receiver.recv().ok()

@@ -1,31 +1,37 @@
 //! Receiving from several channels at once: one value of each, or nothing.
 
 use core::fmt;
+use core::pin::Pin;
+use core::task::{Context, Poll};
 use core::time::Duration;
 
 use crate::Label;
 use crate::Receiver;
 use crate::error::{RecvError, RecvTimeoutError, TryRecvError};
 use crate::flavour::Flavour;
-use crate::select::joint::{Joint, Legs};
-use crate::select::leg::{Foot, Leg};
-use crate::select::{Arm, Select, sealed};
+use crate::select::joint::{Joint, Strands};
+use crate::select::strand::{Intake, Strand};
+use crate::select::{Alternative, OneFuture, Select, SelectFuture, sealed};
 
 /// What can be joined: a tuple of references to receivers, of any types and flavours; a slice of
 /// receivers, or a vector of references to receivers.
-pub trait Joinable<'a>: sealed::Sealed + Clone {
+pub trait Joinable: sealed::Sealed + Clone {
     /// One value of each.
     type Values;
 
     /// An alternative that receives them.
+    type Arm<R, H>: Alternative<R>
+    where
+        H: FnOnce(Result<Self::Values, RecvError>) -> R;
+
+    /// Makes one.
     ///
     /// # Panics
     /// If a channel is there twice, or there is none.
     #[track_caller]
-    fn arm<R: 'a>(
-        self,
-        handler: impl FnOnce(Result<Self::Values, RecvError>) -> R + 'a,
-    ) -> Arm<'a, R>;
+    fn arm<R, H>(self, handler: H) -> Self::Arm<R, H>
+    where
+        H: FnOnce(Result<Self::Values, RecvError>) -> R;
 
     /// What messages call its first channel.
     fn label(&self) -> Label;
@@ -52,11 +58,11 @@ pub struct Join<J> {
 /// assert_eq!(join((&ones, &twos)).recv()?, (1, "two"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn join<'a, J: Joinable<'a>>(from: J) -> Join<J> {
+pub fn join<J: Joinable>(from: J) -> Join<J> {
     Join { from }
 }
 
-impl<'a, J: Joinable<'a> + 'a> Join<J> {
+impl<J: Joinable> Join<J> {
     /// Receives one value of each.
     ///
     /// # Blocking
@@ -132,11 +138,42 @@ impl<'a, J: Joinable<'a> + 'a> Join<J> {
     ///
     /// # Panics
     /// If a channel is there twice.
-    pub async fn recv_async(&self) -> Result<J::Values, RecvError> {
-        match Select::new().join(self.from.clone(), |values| values).wait_async().await {
-            Ok(result) => result,
-            Err(_) => Err(RecvError::Exiting(self.from.label())),
-        }
+    #[track_caller]
+    pub fn recv_async(&self) -> JoinFuture<J> {
+        let (from, arm) = (self.from.clone(), self.from.clone().arm(as_is::<J> as AsIs<J>));
+        JoinFuture { future: SelectFuture::one(arm), from }
+    }
+}
+
+type Joined<J> = Result<<J as Joinable>::Values, RecvError>;
+type AsIs<J> = fn(Joined<J>) -> Joined<J>;
+
+fn as_is<J: Joinable>(values: Joined<J>) -> Joined<J> {
+    values
+}
+
+/// Receives from several channels at once; of [`Join::recv_async`].
+#[must_use = "a future does nothing unless it is awaited"]
+pub struct JoinFuture<J: Joinable> {
+    future: OneFuture<Joined<J>, J::Arm<Joined<J>, AsIs<J>>>,
+    from: J,
+}
+
+// Nothing in it is pinned.
+impl<J: Joinable> Unpin for JoinFuture<J> {}
+
+impl<J: Joinable> Future for JoinFuture<J> {
+    type Output = Joined<J>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Joined<J>> {
+        let polled = Pin::new(&mut self.future).poll(context);
+        polled.map(|done| done.unwrap_or_else(|_| Err(RecvError::Exiting(self.from.label()))))
+    }
+}
+
+impl<J: Joinable> fmt::Debug for JoinFuture<J> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "JoinFuture({})", self.from.label())
     }
 }
 
@@ -146,23 +183,13 @@ impl<J> fmt::Debug for Join<J> {
     }
 }
 
-#[track_caller]
-fn arm<'a, L: Legs + 'a, R: 'a>(
-    legs: L,
-    handler: impl FnOnce(Result<L::Values, RecvError>) -> R + 'a,
-) -> Arm<'a, R> {
-    let handler =
-        move |values: Result<L::Values, Label>| handler(values.map_err(RecvError::Closed));
-    Arm(Box::new(Joint::new(legs, handler)))
-}
-
 macro_rules! tuples {
-    ($(($($T:ident $F:ident $place:tt),+))+) => {$(
-        impl<'a, $($T, $F: Flavour),+> Legs for ($(Foot<'a, $T, $F>,)+) {
+    ($(($($l:lifetime $T:ident $F:ident $place:tt),+))+) => {$(
+        impl<$($l,)+ $($T, $F: Flavour),+> Strands for ($(Intake<$l, $T, $F>,)+) {
             type Values = ($($T,)+);
 
-            fn legs(&mut self) -> Vec<&mut dyn Leg> {
-                vec![$(&mut self.$place),+]
+            fn each<X>(&mut self, f: impl FnOnce(&mut [&mut dyn Strand]) -> X) -> X {
+                f(&mut [$(&mut self.$place.held()),+])
             }
 
             fn values(self) -> Self::Values {
@@ -172,15 +199,20 @@ macro_rules! tuples {
 
         impl<$($T, $F: Flavour),+> sealed::Sealed for ($(&Receiver<$T, $F>,)+) {}
 
-        impl<'a, $($T, $F: Flavour),+> Joinable<'a> for ($(&'a Receiver<$T, $F>,)+) {
+        impl<$($l,)+ $($T, $F: Flavour),+> Joinable for ($(&$l Receiver<$T, $F>,)+) {
             type Values = ($($T,)+);
 
+            type Arm<R, H>
+                = Joint<($(Intake<$l, $T, $F>,)+), H>
+            where
+                H: FnOnce(Result<Self::Values, RecvError>) -> R;
+
             #[track_caller]
-            fn arm<R: 'a>(
-                self,
-                handler: impl FnOnce(Result<Self::Values, RecvError>) -> R + 'a,
-            ) -> Arm<'a, R> {
-                arm(($(Foot::new(self.$place),)+), handler)
+            fn arm<R, H>(self, handler: H) -> Self::Arm<R, H>
+            where
+                H: FnOnce(Result<Self::Values, RecvError>) -> R,
+            {
+                Joint::new(($(Intake::new(self.$place),)+), handler)
             }
 
             fn label(&self) -> Label {
@@ -191,23 +223,25 @@ macro_rules! tuples {
 }
 
 tuples! {
-    (A FA 0)
-    (A FA 0, B FB 1)
-    (A FA 0, B FB 1, C FC 2)
-    (A FA 0, B FB 1, C FC 2, D FD 3)
-    (A FA 0, B FB 1, C FC 2, D FD 3, E FE 4)
-    (A FA 0, B FB 1, C FC 2, D FD 3, E FE 4, G FG 5)
+    ('a A FA 0)
+    ('a A FA 0, 'b B FB 1)
+    ('a A FA 0, 'b B FB 1, 'c C FC 2)
+    ('a A FA 0, 'b B FB 1, 'c C FC 2, 'd D FD 3)
+    ('a A FA 0, 'b B FB 1, 'c C FC 2, 'd D FD 3, 'e E FE 4)
+    ('a A FA 0, 'b B FB 1, 'c C FC 2, 'd D FD 3, 'e E FE 4, 'g G FG 5)
 }
 
-impl<T, F: Flavour> Legs for Vec<Foot<'_, T, F>> {
+impl<T, F: Flavour> Strands for Vec<Intake<'_, T, F>> {
     type Values = Vec<T>;
 
-    fn legs(&mut self) -> Vec<&mut dyn Leg> {
-        self.iter_mut().map(|foot| foot as &mut dyn Leg).collect()
+    fn each<X>(&mut self, f: impl FnOnce(&mut [&mut dyn Strand]) -> X) -> X {
+        let mut held: Vec<_> = self.iter_mut().map(Intake::held).collect();
+        let mut all: Vec<_> = held.iter_mut().map(|held| held as &mut dyn Strand).collect();
+        f(&mut all)
     }
 
     fn values(self) -> Vec<T> {
-        self.into_iter().map(Foot::value).collect()
+        self.into_iter().map(Intake::value).collect()
     }
 }
 
@@ -215,16 +249,20 @@ macro_rules! lists {
     ($($list:ty),+) => {$(
         impl<'a, T, F: Flavour> sealed::Sealed for $list {}
 
-        impl<'a, T, F: Flavour> Joinable<'a> for $list where Self: 'a {
+        impl<'a, T, F: Flavour> Joinable for $list {
             type Values = Vec<T>;
 
+            type Arm<R, H>
+                = Joint<Vec<Intake<'a, T, F>>, H>
+            where
+                H: FnOnce(Result<Vec<T>, RecvError>) -> R;
+
             #[track_caller]
-            fn arm<R: 'a>(
-                self,
-                handler: impl FnOnce(Result<Vec<T>, RecvError>) -> R + 'a,
-            ) -> Arm<'a, R> {
-                let feet: Vec<Foot<'a, T, F>> = self.into_iter().map(Foot::new).collect();
-                arm(feet, handler)
+            fn arm<R, H>(self, handler: H) -> Self::Arm<R, H>
+            where
+                H: FnOnce(Result<Vec<T>, RecvError>) -> R,
+            {
+                Joint::new(self.into_iter().map(Intake::new).collect(), handler)
             }
 
             fn label(&self) -> Label {

@@ -21,6 +21,7 @@ mod label;
 mod lock;
 #[cfg(all(test, loom))]
 mod loom_tests;
+mod patience;
 mod receiver;
 mod recv_future;
 mod select;
@@ -37,13 +38,13 @@ pub use error::{
 pub use exchange::Who;
 pub use flavour::{Flavour, Local, Shared};
 pub use iter::{IntoIter, Iter, TryIter};
-pub use join::{Join, Joinable, join};
+pub use join::{Join, JoinFuture, Joinable, join};
 pub use label::{Label, Named};
 pub use lock::{Condition, Guard, LockError, Mutex, Permit, Semaphore, WaitGroup, Worker};
 pub use receiver::Receiver;
 pub use recv_future::RecvFuture;
-pub use select::{Arm, Receive, Select, SelectError, SelectFuture, Source, Turn, Which};
-pub use send_future::SendFuture;
+pub use select::{Many, Receive, Select, SelectError, SelectFuture, Source, Turn, Which};
+pub use send_future::{SendFuture, SendStatus};
 pub use sender::Sender;
 pub use timer::{Timer, after, at, every, never};
 

@@ -3,6 +3,7 @@
 use core::fmt;
 use core::time::Duration;
 
+use leno_kernel::log::Operation;
 use leno_kernel::{Name, Object, Reason, deadline_in};
 
 use crate::channel::{Channel, State};
@@ -55,7 +56,7 @@ impl<T, F: Flavour> Receiver<T, F> {
     /// assert!(rx.recv().is_err(), "closed");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    #[inline]
+    #[inline(always)]
     #[track_caller]
     pub fn recv(&self) -> Result<T, RecvError> {
         match self.channel.receive(Reason::Hungry(self.channel.object), None) {
@@ -88,9 +89,11 @@ impl<T, F: Flavour> Receiver<T, F> {
     /// ```
     #[inline]
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
+        self.channel.begins(Operation::Receive);
         let mut exchange = self.channel.lock();
         let taken = exchange.take(&Caller);
         drop(exchange);
+        self.channel.ends(Operation::Receive, matches!(taken, Taken::Value(..)));
         match taken {
             Taken::Value(value, wakes) => {
                 wakes.wake();
@@ -209,15 +212,20 @@ impl<T, F: Flavour> IntoIterator for Receiver<T, F> {
 
 impl<T, F: Flavour> Clone for Receiver<T, F> {
     fn clone(&self) -> Self {
-        self.channel.lock().receivers += 1;
+        let mut exchange = self.channel.lock();
+        exchange.receivers += 1;
+        self.channel.show_ends(&exchange);
+        drop(exchange);
         Receiver { channel: self.channel.clone() }
     }
 }
 
 impl<T, F: Flavour> Drop for Receiver<T, F> {
     fn drop(&mut self) {
+        self.channel.begins(Operation::Close);
         let mut exchange = self.channel.lock();
         exchange.receivers -= 1;
+        self.channel.show_ends(&exchange);
         if exchange.receivers == 0 {
             let rest = exchange.no_receivers();
             drop(exchange);

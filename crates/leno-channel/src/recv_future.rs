@@ -7,9 +7,11 @@ use core::fmt;
 use core::pin::Pin;
 use core::task::{Context, Poll};
 
+use leno_kernel::log::Operation;
+
 use crate::channel::Channel;
 use crate::error::RecvError;
-use crate::exchange::{Key, Side, Stage, Taken};
+use crate::exchange::{Exchange, Key, Stage, Taken};
 use crate::flavour::{Flavour, Local};
 use crate::select::ticket::Caller;
 use crate::{Label, Receiver};
@@ -29,11 +31,12 @@ impl<'a, T, F: Flavour> Waiting<'a, T, F> {
         self.channel.label()
     }
 
-    /// Stands in line without looking first.
-    pub(crate) fn stand(&mut self, context: &Context<'_>) {
+    /// Stands in line, after something else under the same lock.
+    pub(crate) fn stand(&mut self, context: &Context<'_>, first: fn(&mut Exchange<T>)) {
         let waiter = F::waiter(context);
-        let (key, _nobody) = self.channel.lock().wait(Side::Hungry, waiter, None, None);
-        self.key = Some(key);
+        let mut exchange = self.channel.lock();
+        first(&mut exchange);
+        self.key = Some(exchange.wait_hungry(waiter, None));
     }
 
     pub(crate) fn poll(&mut self, context: &Context<'_>) -> Poll<Option<T>> {
@@ -51,21 +54,24 @@ impl<'a, T, F: Flavour> Waiting<'a, T, F> {
                 self.key = None;
                 let left = exchange.finish(key);
                 drop(exchange);
+                self.channel.ends(Operation::Receive, left.value.is_some());
                 Poll::Ready(left.value)
             }
         }
     }
 
     fn begin(&mut self, context: &Context<'_>) -> Poll<Option<T>> {
+        self.channel.begins(Operation::Receive);
         let waiter = F::waiter(context);
         let mut exchange = self.channel.lock();
         let taken = exchange.take(&Caller);
         if let Taken::Empty | Taken::Busy = taken {
-            let (key, _nobody) = exchange.wait(Side::Hungry, waiter, None, None);
+            let key = exchange.wait_hungry(waiter, None);
             self.key = Some(key);
             return Poll::Pending;
         }
         drop(exchange);
+        self.channel.ends(Operation::Receive, matches!(taken, Taken::Value(..)));
         Poll::Ready(match taken {
             Taken::Value(value, wakes) => {
                 wakes.wake();

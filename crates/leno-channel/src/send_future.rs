@@ -4,6 +4,8 @@ use core::fmt;
 use core::pin::Pin;
 use core::task::{Context, Poll};
 
+use leno_kernel::log::Operation;
+
 use crate::channel::Channel;
 use crate::error::SendError;
 use crate::exchange::{Key, Put, Side, Stage};
@@ -22,7 +24,29 @@ enum Step<T> {
     Holds(T),
     /// The value is in the slot.
     Stands(Key),
-    Over,
+    Sent,
+    Refused,
+}
+
+/// How far a send has come that is polled; of [`SendFuture::status`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SendStatus {
+    /// It was not tried yet.
+    Idle,
+    /// It waits, under this number among those who wait at the channel.
+    Pending(u32),
+    /// The value is with the channel or with whoever took it.
+    Sent,
+    /// The channel was closed; the value came back.
+    Closed,
+}
+
+impl SendStatus {
+    /// Whether it has succeeded.
+    pub fn is_sent(self) -> bool {
+        self == SendStatus::Sent
+    }
 }
 
 // The value is moved, never pinned.
@@ -33,12 +57,35 @@ impl<'a, T, F: Flavour> SendFuture<'a, T, F> {
         SendFuture { channel, step: Step::Holds(value) }
     }
 
+    /// How far it has come. Each poll tries again, and leads to the next status.
+    ///
+    /// # Examples
+    /// ```
+    /// use leno_channel::{SendStatus, bounded};
+    ///
+    /// let (tx, rx) = bounded(1);
+    /// let send = tx.send_async(1);
+    /// assert_eq!(send.status(), SendStatus::Idle);
+    /// # drop((send, rx));
+    /// ```
+    pub fn status(&self) -> SendStatus {
+        match self.step {
+            Step::Holds(_) => SendStatus::Idle,
+            Step::Stands(key) => SendStatus::Pending(key.number()),
+            Step::Sent => SendStatus::Sent,
+            Step::Refused => SendStatus::Closed,
+        }
+    }
+
     fn begin(&mut self, value: T, context: &Context<'_>) -> Poll<Result<(), SendError<T>>> {
+        self.channel.begins(Operation::Send);
         let waiter = F::waiter(context);
         let mut exchange = self.channel.lock();
         match exchange.put(value, &Caller) {
             Put::Done(wakes) => {
+                self.step = Step::Sent;
                 drop(exchange);
+                self.channel.ends(Operation::Send, true);
                 wakes.wake();
                 Poll::Ready(Ok(()))
             }
@@ -47,7 +94,7 @@ impl<'a, T, F: Flavour> SendFuture<'a, T, F> {
                 Poll::Ready(Err(SendError::Closed(value, self.channel.label())))
             }
             Put::Full(value) | Put::Busy(value) => {
-                let (key, wakes) = exchange.wait(Side::Blocked, waiter, Some(value), None);
+                let (key, wakes) = exchange.wait_blocked(waiter, value, None);
                 self.step = Step::Stands(key);
                 drop(exchange);
                 wakes.wake();
@@ -62,10 +109,10 @@ impl<T, F: Flavour> Future for SendFuture<'_, T, F> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        let key = match core::mem::replace(&mut this.step, Step::Over) {
+        let key = match core::mem::replace(&mut this.step, Step::Refused) {
             Step::Holds(value) => return this.begin(value, context),
             Step::Stands(key) => key,
-            Step::Over => panic!("a future that was ready is polled again"),
+            Step::Sent | Step::Refused => panic!("a future that was ready is polled again"),
         };
         let waiter = F::waiter(context);
         let mut exchange = this.channel.lock();
@@ -78,8 +125,12 @@ impl<T, F: Flavour> Future for SendFuture<'_, T, F> {
         }
         let left = exchange.finish(key);
         drop(exchange);
+        this.channel.ends(Operation::Send, left.value.is_none());
         Poll::Ready(match left.value {
-            None => Ok(()),
+            None => {
+                this.step = Step::Sent;
+                Ok(())
+            }
             Some(value) => Err(SendError::Closed(value, this.channel.label())),
         })
     }

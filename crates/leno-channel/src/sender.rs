@@ -3,6 +3,7 @@
 use core::fmt;
 use core::time::Duration;
 
+use leno_kernel::log::Operation;
 use leno_kernel::{Name, Object, deadline_in};
 
 use crate::channel::{Channel, State};
@@ -52,7 +53,7 @@ impl<T, F: Flavour> Sender<T, F> {
     /// assert_eq!(tx.send(2).unwrap_err().into_inner(), 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    #[inline]
+    #[inline(always)]
     #[track_caller]
     pub fn send(&self, value: T) -> Result<(), SendError<T>> {
         match self.channel.send(value, None) {
@@ -81,9 +82,11 @@ impl<T, F: Flavour> Sender<T, F> {
     /// ```
     #[inline]
     pub fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
+        self.channel.begins(Operation::Send);
         let mut exchange = self.channel.lock();
         let put = exchange.put(value, &Caller);
         drop(exchange);
+        self.channel.ends(Operation::Send, matches!(put, Put::Done(_)));
         match put {
             Put::Done(wakes) => {
                 wakes.wake();
@@ -244,15 +247,20 @@ about!(Sender);
 
 impl<T, F: Flavour> Clone for Sender<T, F> {
     fn clone(&self) -> Self {
-        self.channel.lock().senders += 1;
+        let mut exchange = self.channel.lock();
+        exchange.senders += 1;
+        self.channel.show_ends(&exchange);
+        drop(exchange);
         Sender { channel: self.channel.clone() }
     }
 }
 
 impl<T, F: Flavour> Drop for Sender<T, F> {
     fn drop(&mut self) {
+        self.channel.begins(Operation::Close);
         let mut exchange = self.channel.lock();
         exchange.senders -= 1;
+        self.channel.show_ends(&exchange);
         if exchange.senders == 0 {
             let rest = exchange.no_senders();
             drop(exchange);

@@ -3,30 +3,27 @@
 //! Time is that of the system in which a timer is used, which should be the one in which it was
 //! made; virtual time works.
 
-use core::cell::Cell;
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use core::time::Duration;
 
 use leno_kernel::{Object, Time, Waiter, deadline_in, now};
 
 use crate::Label;
 use crate::error::{RecvError, RecvTimeoutError, TryRecvError};
-use crate::select::{Arm, Draw, Receive, Select, SelectError, Source, sealed};
+use crate::select::{Draw, Receive, Select, SelectError, Source, sealed};
 
 /// Gives the time when its time has come; of [`after`], [`at`], [`every`] and [`never()`].
 #[derive(Debug)]
 pub struct Timer {
-    next: Cell<Next>,
+    /// When it is next due, in nanoseconds; or [`NEVER`], or [`OVER`].
+    next: AtomicU64,
     period: Option<Duration>,
     object: Object,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Next {
-    At(Time),
-    Never,
-    /// It has given its time.
-    Over,
-}
+const NEVER: u64 = Time::NEVER.as_nanos();
+/// It has given its time.
+const OVER: u64 = NEVER - 1;
 
 /// Gives the time once, in `wait` from now.
 ///
@@ -54,7 +51,7 @@ pub fn after(wait: Duration) -> Timer {
 /// assert_eq!(leno_channel::at(now).try_recv(), Ok(now));
 /// ```
 pub fn at(time: Time) -> Timer {
-    Timer::new(Next::At(time), None)
+    Timer::new(time, None)
 }
 
 /// Gives the time every `period`, first after one period. What is not received in time is left out.
@@ -79,7 +76,7 @@ pub fn at(time: Time) -> Timer {
 #[track_caller]
 pub fn every(period: Duration) -> Timer {
     assert!(!period.is_zero(), "a timer needs a period that is longer than nothing");
-    Timer::new(Next::At(deadline_in(period)), Some(period))
+    Timer::new(deadline_in(period), Some(period))
 }
 
 /// Gives nothing, ever: for an alternative of a select that is not wanted now.
@@ -89,12 +86,14 @@ pub fn every(period: Duration) -> Timer {
 /// assert!(leno_channel::never().try_recv().is_err());
 /// ```
 pub fn never() -> Timer {
-    Timer::new(Next::Never, None)
+    Timer::new(Time::NEVER, None)
 }
 
 impl Timer {
-    fn new(next: Next, period: Option<Duration>) -> Timer {
-        Timer { next: Cell::new(next), period, object: Object::local() }
+    fn new(next: Time, period: Option<Duration>) -> Timer {
+        // So late that it makes no difference.
+        let next = if next.as_nanos() == OVER { NEVER } else { next.as_nanos() };
+        Timer { next: AtomicU64::new(next), period, object: Object::local() }
     }
 
     fn label(&self) -> Label {
@@ -103,32 +102,26 @@ impl Timer {
 
     /// The time that has come, or `None` inside if none ever will.
     fn take(&self) -> Option<Option<Time>> {
-        let due = match self.next.get() {
-            Next::At(due) => due,
-            Next::Never => return None,
-            Next::Over => return Some(None),
-        };
-        let now = now();
-        if now < due {
+        let next = self.next.load(Relaxed);
+        if next == OVER {
+            return Some(None);
+        }
+        let (due, now) = (Time::from_nanos(next), now());
+        if next == NEVER || now < due {
             return None;
         }
-        self.next.set(match self.period {
-            None => Next::Over,
-            Some(period) => {
-                let period = u64::try_from(period.as_nanos()).unwrap_or(u64::MAX);
-                let missed = now.since(due).as_nanos() as u64 / period;
-                let ahead = period.saturating_mul(missed.saturating_add(1));
-                Next::At(due + Duration::from_nanos(ahead))
-            }
+        let after = self.period.map_or(OVER, |period| {
+            let period = u64::try_from(period.as_nanos()).unwrap_or(u64::MAX);
+            let missed = now.since(due).as_nanos() as u64 / period;
+            next.saturating_add(period.saturating_mul(missed.saturating_add(1)))
         });
-        Some(Some(due))
+        // If another thread has taken it, there is nothing now.
+        self.next.compare_exchange(next, after, Relaxed, Relaxed).ok().map(|_| Some(due))
     }
 
     fn deadline(&self) -> Option<Time> {
-        match self.next.get() {
-            Next::At(due) => Some(due),
-            Next::Never | Next::Over => None,
-        }
+        let next = self.next.load(Relaxed);
+        (next < OVER).then(|| Time::from_nanos(next))
     }
 
     /// Waits for its time.
@@ -206,23 +199,28 @@ impl sealed::Sealed for Timer {}
 impl Receive for Timer {
     type Item<'a> = Time;
 
-    fn arm<'a, R: 'a>(
-        &'a self,
-        handler: impl FnOnce(Result<Time, RecvError>) -> R + 'a,
-    ) -> Arm<'a, R> {
-        Arm(Box::new(Draw::new(Ticks(self), move |time: Option<Time>| {
-            handler(time.ok_or_else(|| RecvError::Closed(self.label())))
-        })))
+    type Arm<'a, R, H>
+        = Draw<Ticks<'a>, H>
+    where
+        H: FnOnce(Result<Time, RecvError>) -> R;
+
+    fn arm<'a, R, H>(&'a self, handler: H) -> Self::Arm<'a, R, H>
+    where
+        H: FnOnce(Result<Self::Item<'a>, RecvError>) -> R,
+    {
+        Draw::new(Ticks(self), handler)
     }
 }
 
-struct Ticks<'a>(&'a Timer);
+/// A timer, as a source.
+pub struct Ticks<'a>(&'a Timer);
 
 impl Source for Ticks<'_> {
-    type Item = Option<Time>;
+    type Item = Result<Time, RecvError>;
 
-    fn take(&mut self) -> Option<Option<Time>> {
-        self.0.take()
+    fn take(&mut self) -> Option<Self::Item> {
+        let taken = self.0.take()?;
+        Some(taken.ok_or_else(|| RecvError::Closed(self.0.label())))
     }
 
     fn wait(&mut self, _: &Waiter) {}
@@ -230,37 +228,11 @@ impl Source for Ticks<'_> {
     fn leave(&mut self, _: &Waiter) {}
 
     fn is_ready(&self) -> bool {
-        match self.0.next.get() {
-            Next::At(due) => due <= now(),
-            Next::Never => false,
-            Next::Over => true,
-        }
+        let is_over = self.0.next.load(Relaxed) == OVER;
+        is_over || self.0.deadline().is_some_and(|due| due <= now())
     }
 
     fn deadline(&self) -> Option<Time> {
         self.0.deadline()
-    }
-}
-
-/// A time, as an alternative of its own.
-pub(crate) struct Until(pub(crate) Time);
-
-impl Source for Until {
-    type Item = Time;
-
-    fn take(&mut self) -> Option<Time> {
-        self.is_ready().then_some(self.0)
-    }
-
-    fn wait(&mut self, _: &Waiter) {}
-
-    fn leave(&mut self, _: &Waiter) {}
-
-    fn is_ready(&self) -> bool {
-        self.0 <= now()
-    }
-
-    fn deadline(&self) -> Option<Time> {
-        Some(self.0)
     }
 }

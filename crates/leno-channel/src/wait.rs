@@ -4,12 +4,17 @@
 //! its slot: a partner has changed it, or the wake was for another reason. To give up (time, exit,
 //! a dropped future) is to take the slot back under the lock; if a partner came first, a value that
 //! was handed over is delivered, or on exit put back.
+//!
+//! Whoever finds a partner and could have waited lets the policy say which of the two goes on. The
+//! `try_` forms, futures and destructors never do: nobody expects that others run meanwhile.
 
+use leno_kernel::log::Operation;
 use leno_kernel::{Reason, Time, Waiter, Wake};
 
 use crate::channel::Channel;
 use crate::exchange::{Exchange, Key, Put, Side, Stage, Taken};
 use crate::flavour::Flavour;
+use crate::patience::Patience;
 use crate::select::ticket::Caller;
 
 /// Why nothing came of an operation that may wait.
@@ -25,19 +30,63 @@ impl<T, F: Flavour> Channel<T, F> {
     #[inline(always)]
     #[track_caller]
     pub(crate) fn receive(&self, reason: Reason, deadline: Option<Time>) -> Result<T, Failure> {
+        let operation = match reason {
+            Reason::Lock(_) => Operation::Lock,
+            _ => Operation::Receive,
+        };
+        self.begins(operation);
+        let received = self.receive_now(reason, deadline);
+        self.ends(operation, received.is_ok());
+        received
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn receive_now(&self, reason: Reason, deadline: Option<Time>) -> Result<T, Failure> {
+        let mut exchange = self.lock();
+        if let Some((value, relieved)) = exchange.take_quick() {
+            drop(exchange);
+            if let Some(co) = relieved {
+                leno_kernel::unpark_partner(co);
+            }
+            return Ok(value);
+        }
+        if exchange.has_nothing()
+            && let Some(co) = leno_kernel::current_stack()
+        {
+            let key = exchange.wait_hungry(Waiter::Co(co), None);
+            exchange.parks(key, co);
+            drop(exchange);
+            return self.await_value(key, reason, deadline);
+        }
+        drop(exchange);
+        self.receive_slowly(reason, deadline)
+    }
+
+    /// The same in all cases.
+    #[inline(never)]
+    #[track_caller]
+    fn receive_slowly(&self, reason: Reason, deadline: Option<Time>) -> Result<T, Failure> {
         let mut exchange = self.lock();
         match exchange.take(&Caller) {
             Taken::Value(value, wakes) => {
                 drop(exchange);
-                wakes.wake();
+                wakes.wake_partner();
                 return Ok(value);
             }
             Taken::Closed => return Err(Failure::Closed),
             Taken::Empty | Taken::Busy => {}
         }
+        if cfg!(leno_planted = "atomic") {
+            drop(exchange);
+            leno_kernel::world::point(Operation::Receive, Some(self.object));
+            exchange = self.lock();
+        }
         let waiter = self.waiter(reason, deadline);
-        let (key, _nobody) = exchange.wait(Side::Hungry, waiter, None, None);
+        let patience = Patience::of::<F>(&waiter);
+        let key = exchange.wait_hungry(waiter, None);
         drop(exchange);
+        patience.spin();
         self.await_value(key, reason, deadline)
     }
 
@@ -51,53 +100,96 @@ impl<T, F: Flavour> Channel<T, F> {
         deadline: Option<Time>,
     ) -> Result<T, Failure> {
         loop {
-            let wake = park(reason, deadline);
+            let wake = self.park(reason, deadline);
             let mut exchange = self.lock();
             match (exchange.stage(key), wake) {
-                (_, Wake::Exit) => {
-                    let (left, wakes) = exchange.give_up(key);
-                    drop(exchange);
-                    wakes.wake();
-                    drop(left);
-                    leno_kernel::exit();
-                    return Err(Failure::Exiting);
-                }
-                (Stage::Met, _) => {
-                    return Ok(exchange.finish(key).value.expect("it was handed over"));
-                }
-                (Stage::Refused, _) => {
-                    exchange.finish(key);
-                    return Err(Failure::Closed);
+                (Stage::Met, Wake::Unparked | Wake::TimedOut) => {
+                    return Ok(exchange.finish_met(key).expect("it was handed over"));
                 }
                 (Stage::Waiting, Wake::Unparked) => {}
-                (Stage::Waiting, Wake::TimedOut) => {
-                    let left = exchange.withdraw(Side::Hungry, key);
+                _ => {
                     drop(exchange);
-                    drop(left);
-                    return Err(Failure::TimedOut);
+                    return Err(self.no_value(key, wake));
                 }
             }
         }
+    }
+
+    /// Gives up waiting for a value, or has to.
+    #[cold]
+    #[inline(never)]
+    fn no_value(&self, key: Key, wake: Wake) -> Failure {
+        let mut exchange = self.lock();
+        let was_refused = exchange.stage(key) == Stage::Refused;
+        // What was handed over meanwhile, if anything, goes to others.
+        let (left, wakes) = exchange.give_up(key);
+        drop(exchange);
+        wakes.wake();
+        drop(left);
+        if wake == Wake::Exit {
+            leno_kernel::exit();
+            return Failure::Exiting;
+        }
+        if was_refused { Failure::Closed } else { Failure::TimedOut }
     }
 
     /// Sends a value, and waits until there is room or someone who takes it.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn send(&self, value: T, deadline: Option<Time>) -> Result<(), (Failure, T)> {
+        self.begins(Operation::Send);
+        let sent = self.send_now(value, deadline);
+        self.ends(Operation::Send, sent.is_ok());
+        sent
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn send_now(&self, value: T, deadline: Option<Time>) -> Result<(), (Failure, T)> {
+        let mut exchange = self.lock();
+        let value = match exchange.put_quick(value) {
+            Ok(fed) => {
+                drop(exchange);
+                if let Some(co) = fed {
+                    leno_kernel::unpark_partner(co);
+                }
+                return Ok(());
+            }
+            Err(value) => value,
+        };
+        if exchange.has_no_way()
+            && let Some(co) = leno_kernel::current_stack()
+        {
+            let (key, wakes) = exchange.wait_blocked(Waiter::Co(co), value, None);
+            exchange.parks(key, co);
+            drop(exchange);
+            wakes.wake();
+            return self.await_room(key, deadline);
+        }
+        drop(exchange);
+        self.send_slowly(value, deadline)
+    }
+
+    /// The same in all cases.
+    #[inline(never)]
+    #[track_caller]
+    fn send_slowly(&self, value: T, deadline: Option<Time>) -> Result<(), (Failure, T)> {
         let mut exchange = self.lock();
         let value = match exchange.put(value, &Caller) {
             Put::Done(wakes) => {
                 drop(exchange);
-                wakes.wake();
+                wakes.wake_partner();
                 return Ok(());
             }
             Put::Closed(value) => return Err((Failure::Closed, value)),
             Put::Full(value) | Put::Busy(value) => value,
         };
         let waiter = self.waiter(Reason::Blocked(self.object), deadline);
-        let (key, wakes) = exchange.wait(Side::Blocked, waiter, Some(value), None);
+        let patience = Patience::of::<F>(&waiter);
+        let (key, wakes) = exchange.wait_blocked(waiter, value, None);
         drop(exchange);
         wakes.wake();
+        patience.spin();
         self.await_room(key, deadline)
     }
 
@@ -105,33 +197,47 @@ impl<T, F: Flavour> Channel<T, F> {
     #[track_caller]
     fn await_room(&self, key: Key, deadline: Option<Time>) -> Result<(), (Failure, T)> {
         loop {
-            let wake = park(Reason::Blocked(self.object), deadline);
+            let wake = self.park(Reason::Blocked(self.object), deadline);
             let mut exchange = self.lock();
-            let failure = match (exchange.stage(key), wake) {
-                (Stage::Met, Wake::Exit) => {
-                    exchange.finish(key);
+            match (exchange.stage(key), wake) {
+                (Stage::Met, Wake::Unparked | Wake::TimedOut) => {
+                    exchange.finish_met(key);
+                    return Ok(());
+                }
+                (Stage::Waiting, Wake::Unparked) => {}
+                _ => {
                     drop(exchange);
-                    // It was sent. The exit is met at the next wait, unless it can be now.
-                    leno_kernel::exit();
-                    return Ok(());
+                    return self.no_room(key, wake);
                 }
-                (Stage::Met, _) => {
-                    exchange.finish(key);
-                    return Ok(());
-                }
-                (Stage::Waiting, Wake::Unparked) => continue,
-                (_, Wake::Exit) => Failure::Exiting,
-                (Stage::Refused, _) => Failure::Closed,
-                (Stage::Waiting, Wake::TimedOut) => Failure::TimedOut,
-            };
-            let (_, mut left) = exchange.withdraw(Side::Blocked, key);
-            drop(exchange);
-            let value = left.value.take().expect("it was not sent");
-            drop(left);
-            if failure == Failure::Exiting {
-                leno_kernel::exit();
             }
-            return Err((failure, value));
+        }
+    }
+
+    /// Gives up waiting for room, or has to; unless it was sent meanwhile.
+    #[cold]
+    #[inline(never)]
+    fn no_room(&self, key: Key, wake: Wake) -> Result<(), (Failure, T)> {
+        let (stage, mut left) = self.lock().withdraw(Side::Blocked, key);
+        let value = left.value.take();
+        drop(left);
+        if wake == Wake::Exit {
+            leno_kernel::exit();
+        }
+        match value {
+            None => Ok(()),
+            Some(value) if wake == Wake::Exit => Err((Failure::Exiting, value)),
+            Some(value) if stage == Stage::Refused => Err((Failure::Closed, value)),
+            Some(value) => Err((Failure::TimedOut, value)),
+        }
+    }
+
+    /// Parks, and lets dumps see for what.
+    #[inline(always)]
+    #[track_caller]
+    fn park(&self, reason: Reason, deadline: Option<Time>) -> Wake {
+        match deadline {
+            None => leno_kernel::park_on(reason, &self.sign),
+            Some(deadline) => leno_kernel::park_on_until(reason, &self.sign, deadline),
         }
     }
 

@@ -178,3 +178,44 @@ fn lists_and_misuse() {
     let error = std::panic::catch_unwind(std::panic::AssertUnwindSafe(twice)).unwrap_err();
     assert!(error.downcast_ref::<String>().unwrap().ends_with("is there twice"));
 }
+
+#[test]
+fn a_join_is_told_when_the_last_value_of_a_closed_channel_is_taken() {
+    let system = LocalSystem::new();
+    let ((a, from_a), (_b, from_b)) = (bounded::<u32>(2), channel::<u32>());
+    a.send(1).unwrap();
+    a.close();
+    let takes = from_a.clone();
+    let waits = system.spawn(move || join((&from_a, &from_b)).recv());
+    system.run().unwrap_err();
+    assert_eq!(takes.recv(), Ok(1));
+    system.run().unwrap();
+    assert!(waits.join().unwrap().is_err(), "nothing will come any more");
+}
+
+/// One core for both: an attempt reserves, and commits all or returns all, whether it is a join, a select,
+/// or a join that is an alternative of a select.
+#[test]
+fn c16_select_and_join_commit_all_or_return_all() {
+    let ((a, from_a), (b, from_b)) = (bounded(2), channel());
+    a.send(1).unwrap();
+    a.send(2).unwrap();
+    let both = || Select::new().join((&from_a, &from_b), |both| both.ok());
+    assert_eq!(both().try_wait(), Err(leno_channel::SelectError::NotReady));
+    assert_eq!(
+        (from_a.len(), b.state()),
+        (2, leno_channel::State::Empty),
+        "all returned, in order"
+    );
+    let system = LocalSystem::new();
+    let (to_a, to_b) = (a.clone(), b.clone());
+    // A select that offers to the join: its value, or that of another alternative, never both.
+    let offers = system.spawn(move || {
+        Select::new().priority().send(&to_b, 'b', |_| 'b').send(&to_a, 9, |_| 'a').wait()
+    });
+    system.run().unwrap_err();
+    assert_eq!(both().try_wait(), Ok(Some((1, 'b'))), "all committed");
+    system.run().unwrap();
+    assert_eq!((offers.join().unwrap(), from_a.try_recv()), (Ok('b'), Ok(2)));
+    assert!(from_a.try_recv().is_err() && from_b.try_recv().is_err(), "nothing twice");
+}

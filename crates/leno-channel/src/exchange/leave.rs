@@ -27,6 +27,12 @@ impl<T> Exchange<T> {
         self.parties.remove(key)
     }
 
+    /// The same for a party that was met and is in no select: gives its value.
+    #[inline(always)]
+    pub(crate) fn finish_met(&mut self, key: Key) -> Option<T> {
+        self.parties.remove_met(key)
+    }
+
     /// Takes a slot back, whatever has become of its party, and leaves the line.
     pub(crate) fn withdraw(&mut self, side: Side, key: Key) -> (Stage, Left<T>) {
         self.unlink(side, key);
@@ -98,7 +104,7 @@ impl<T> Exchange<T> {
             let Some(key) = self.parties.first(line) else { break };
             self.unlink(side, key);
             let party = &mut self.parties[key];
-            if Caller.claim(party.ticket.as_ref()) == crate::select::ticket::Claim::Won {
+            if Caller.claim(party.coupon.as_ref()) == crate::select::ticket::Claim::Won {
                 party.stage = Stage::Refused;
                 waiters.extend(party.waiter.take());
             }

@@ -17,18 +17,18 @@
 mod leave;
 mod offer;
 mod parties;
+mod quick;
 mod wakes;
 mod who;
 
 pub(crate) use offer::{Offer, Offers};
-pub(crate) use parties::{Key, Seat, Stage};
+pub(crate) use parties::{Coupon, Key, Stage};
 pub(crate) use wakes::Wakes;
 pub use who::Who;
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
-use leno_kernel::{Name, Object, Waiter};
+use leno_kernel::{Co, Object, Waiter};
 
 use self::parties::{Line, Parties};
 use crate::select::ticket::{Caller, Claim, Claimant};
@@ -54,7 +54,6 @@ pub(crate) struct Exchange<T> {
     /// Where the next fair select that begins here looks first.
     turn: usize,
     object: Object,
-    pub(crate) name: Option<Arc<Name>>,
 }
 
 /// Which line.
@@ -106,12 +105,10 @@ impl<T> Exchange<T> {
             receivers: 1,
             turn: 0,
             object,
-            name: None,
         }
     }
 
     /// Takes the next value.
-    #[inline(always)]
     pub(crate) fn take<C: Claimant>(&mut self, claimant: &C) -> Taken<T> {
         if !self.returned.is_empty() || !self.buffer.is_empty() {
             return self.take_stored(claimant);
@@ -135,7 +132,7 @@ impl<T> Exchange<T> {
         Taken::Empty
     }
 
-    #[inline(always)]
+    #[inline]
     fn take_stored<C: Claimant>(&mut self, claimant: &C) -> Taken<T> {
         if claimant.claim(None) == Claim::Busy {
             return Taken::Busy;
@@ -148,11 +145,18 @@ impl<T> Exchange<T> {
     #[inline(always)]
     fn pop_stored(&mut self) -> (T, Wakes) {
         if let Some((_, value)) = self.returned.pop_front() {
-            return (value, Wakes::Nobody);
+            return (value, self.tell_end());
         }
         let value = self.buffer.pop_front().expect("it is not empty");
-        let wakes = if self.blocked.is_empty() { Wakes::Nobody } else { self.refill() };
+        let wakes = if self.blocked.is_empty() { self.tell_end() } else { self.refill() };
         (value, wakes)
+    }
+
+    /// A value was taken: if it was the last one ever, joiners wait in vain.
+    #[inline(always)]
+    fn tell_end(&mut self) -> Wakes {
+        let is_end = self.returned.is_empty() && self.buffer.is_empty() && !self.will_come();
+        if is_end { self.call_joiners() } else { Wakes::Nobody }
     }
 
     /// There is room in the buffer: someone is blocked no more.
@@ -169,11 +173,10 @@ impl<T> Exchange<T> {
     fn relieve(&mut self, key: Key) -> (T, Wakes) {
         let party = &mut self.parties[key];
         let value = party.value.take().expect("a blocked party has a value");
-        (value, Wakes::of(party.waiter.take()))
+        (value, Wakes::take(&mut party.waiter))
     }
 
     /// Gives a value to whoever waits longest, or to the buffer.
-    #[inline(always)]
     pub(crate) fn put<C: Claimant>(&mut self, value: T, claimant: &C) -> Put<T> {
         if self.closed || self.receivers == 0 {
             return match claimant.claim(None) {
@@ -209,26 +212,39 @@ impl<T> Exchange<T> {
         let party = &mut self.parties[key];
         party.value = Some(value);
         party.order = order;
-        Wakes::of(party.waiter.take())
+        Wakes::take(&mut party.waiter)
     }
 
-    /// Puts a party into a line, after [`Self::take`] or [`Self::put`] have found nothing.
+    /// Has someone wait for a value, after [`Self::take`] has found none.
     #[inline(always)]
-    pub(crate) fn wait(
-        &mut self,
-        side: Side,
-        waiter: Waiter,
-        value: Option<T>,
-        seat: Option<Seat>,
-    ) -> (Key, Wakes) {
-        let line = match side {
-            Side::Hungry => &mut self.hungry,
-            Side::Blocked => &mut self.blocked,
-            Side::Joiners => &mut self.joiners,
-        };
-        let key = self.parties.add(line, waiter, value, seat);
+    pub(crate) fn wait_hungry(&mut self, waiter: Waiter, coupon: Option<Coupon>) -> Key {
+        let key = self.parties.add(&mut self.hungry, waiter, None, coupon);
         self.check();
-        (key, if side == Side::Blocked { self.call_joiners() } else { Wakes::Nobody })
+        key
+    }
+
+    /// Has someone wait to get rid of a value, after [`Self::put`] has found no way.
+    #[inline(always)]
+    pub(crate) fn wait_blocked(
+        &mut self,
+        waiter: Waiter,
+        value: T,
+        coupon: Option<Coupon>,
+    ) -> (Key, Wakes) {
+        let key = self.parties.add(&mut self.blocked, waiter, Some(value), coupon);
+        self.check();
+        (key, self.call_joiners())
+    }
+
+    /// A coroutine is about to park for a party.
+    #[inline(always)]
+    pub(crate) fn parks(&mut self, key: Key, co: Co) {
+        self.parties.parks(key, co);
+    }
+
+    /// Has a join wait until there is something to look at.
+    pub(crate) fn wait_joining(&mut self, waiter: Waiter, coupon: Coupon) -> Key {
+        self.parties.add(&mut self.joiners, waiter, None, Some(coupon))
     }
 
     /// There is something to look at.
@@ -244,11 +260,11 @@ impl<T> Exchange<T> {
     }
 
     /// Finds a party in a line, makes sure that it is free, and takes it out.
-    #[inline(always)]
+    #[inline(never)]
     fn meet<C: Claimant>(&mut self, side: Side, claimant: &C) -> Meeting {
         loop {
             let Some(key) = self.pick(side, claimant.ticket()) else { return Meeting::Nobody };
-            let claim = claimant.claim(self.parties[key].ticket.as_ref());
+            let claim = claimant.claim(self.parties[key].coupon.as_ref());
             if claim == Claim::Busy {
                 return Meeting::Busy;
             }
@@ -270,6 +286,19 @@ impl<T> Exchange<T> {
         self.parties.unlink(line, key);
     }
 
+    /// Whether there is nobody and nothing to take from now: no value, nobody blocked, not closed.
+    #[inline(always)]
+    pub(crate) fn has_nothing(&self) -> bool {
+        let is_empty = self.returned.is_empty() && self.buffer.is_empty();
+        is_empty && self.blocked.is_empty() && self.will_come()
+    }
+
+    /// Whether a value can go nowhere now: no room, nobody hungry, not closed.
+    #[inline(always)]
+    pub(crate) fn has_no_way(&self) -> bool {
+        !self.has_room() && self.hungry.is_empty() && self.will_go()
+    }
+
     /// Whether a value may still come.
     #[inline(always)]
     pub(crate) fn will_come(&self) -> bool {
@@ -277,6 +306,7 @@ impl<T> Exchange<T> {
     }
 
     /// Whether a value may still be taken.
+    #[inline(always)]
     pub(crate) fn will_go(&self) -> bool {
         !self.closed && self.receivers > 0
     }
@@ -287,6 +317,7 @@ impl<T> Exchange<T> {
     }
 
     /// Whether the buffer holds one more.
+    #[inline(always)]
     pub(crate) fn has_room(&self) -> bool {
         self.buffer.len() < self.capacity
     }
@@ -313,7 +344,7 @@ impl<T> Exchange<T> {
         let object = self.object;
         let is_stored = self.len() > 0;
         for (_, hungry) in self.parties.iter(&self.hungry) {
-            let own = hungry.ticket.as_ref().map(|seat| &*seat.ticket);
+            let own = hungry.coupon.as_ref().map(|coupon| &*coupon.ticket);
             let is_alone = !is_stored && !self.is_awaited(Side::Blocked, own);
             // Looked at last: it may be met elsewhere meanwhile, but not the other way round.
             assert!(
@@ -327,3 +358,6 @@ impl<T> Exchange<T> {
         );
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests;

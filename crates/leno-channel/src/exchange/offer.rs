@@ -1,33 +1,35 @@
 //! Looking at what could be taken, and taking it later under the same lock: for joins, which take
 //! from several exchanges or from none.
 
-use super::parties::{Key, Seat, Stage};
+use super::parties::{Coupon, Key, Stage};
 use super::{Exchange, Side, Wakes};
 use crate::select::ticket::Ticket;
 
 /// What an exchange has to offer.
-pub(crate) enum Offers {
+#[derive(Debug)]
+pub enum Offers {
     /// Any of these, preferably the first; not empty.
     Some(Vec<Offer>),
+    /// Nothing now.
     Nothing,
     /// Nothing will ever come.
     Closed,
 }
 
 /// Something that can be taken.
-#[derive(Clone)]
-pub(crate) enum Offer {
+#[derive(Clone, Debug)]
+pub enum Offer {
     /// The first of the stored values.
     Stored,
-    /// The value of a blocked party, of a select if there is a seat.
-    Party(Key, Option<Seat>),
+    /// The value of a blocked party, of a select if there is a coupon.
+    Party(Key, Option<Coupon>),
 }
 
 impl Offer {
     /// What must be settled before it is taken.
-    pub(crate) fn seat(&self) -> Option<&Seat> {
+    pub(crate) fn coupon(&self) -> Option<&Coupon> {
         match self {
-            Offer::Party(_, seat) => seat.as_ref(),
+            Offer::Party(_, coupon) => coupon.as_ref(),
             Offer::Stored => None,
         }
     }
@@ -45,7 +47,7 @@ impl<T> Exchange<T> {
         let line = self.parties.iter(self.line(Side::Blocked));
         let mut offers: Vec<_> = line
             .filter(|(_, party)| party.can_meet(own))
-            .map(|(key, party)| (key != first, Offer::Party(key, party.ticket.clone())))
+            .map(|(key, party)| (key != first, Offer::Party(key, party.coupon.clone())))
             .collect();
         offers.sort_by_key(|(is_later, _)| *is_later);
         match offers.is_empty() {

@@ -13,13 +13,19 @@
 use core::ops::{Index, IndexMut};
 use std::sync::Arc;
 
-use leno_kernel::Waiter;
+use leno_kernel::{Co, Waiter};
 
 use crate::select::ticket::Ticket;
 
 /// Which party: its slot, which is its own until it takes it back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Key(u32);
+pub struct Key(u32);
+
+impl Key {
+    pub(crate) fn number(self) -> u32 {
+        self.0
+    }
+}
 
 #[cfg(test)]
 impl Key {
@@ -49,14 +55,27 @@ pub(crate) struct Party<T> {
     /// How it is woken; taken by whoever wakes it.
     pub(crate) waiter: Option<Waiter>,
     /// Of a select: it can be met in several lines, but only once.
-    pub(crate) ticket: Option<Seat>,
+    pub(crate) coupon: Option<Coupon>,
     /// When its value was handed over, among others.
     pub(crate) order: u64,
+    /// The coroutine that is parked for it, to check that it is parked for nothing else.
+    #[cfg(debug_assertions)]
+    parked: Option<Co>,
 }
 
-/// The place of an alternative in its select.
-#[derive(Clone)]
-pub(crate) struct Seat {
+impl<T> Party<T> {
+    /// Leaves a line in which nobody else is.
+    #[inline(always)]
+    pub(crate) fn leave_as_only(&mut self, line: &mut Line) {
+        self.in_line = false;
+        *line = Line::new();
+    }
+}
+
+/// A select's ticket, for one of its alternatives: whoever meets that one settles the ticket with its
+/// number.
+#[derive(Clone, Debug)]
+pub struct Coupon {
     pub(crate) ticket: Arc<Ticket>,
     pub(crate) alternative: u32,
 }
@@ -104,18 +123,26 @@ impl<T> Parties<T> {
         line: &mut Line,
         waiter: Waiter,
         value: Option<T>,
-        ticket: Option<Seat>,
+        coupon: Option<Coupon>,
     ) -> Key {
         let key = if self.unused == NOBODY { self.grow() } else { self.unused };
         let party = &mut self.slots[key as usize];
         self.unused = party.after;
+        #[cfg(debug_assertions)]
+        {
+            party.parked = None;
+        }
         party.stage = Stage::Waiting;
         party.in_line = true;
         party.before = line.last;
         party.after = NOBODY;
-        party.value = value;
-        party.waiter = Some(waiter);
-        party.ticket = ticket;
+        fill(&mut party.value, value);
+        // A number is written as such: as part of a moved whole it would be read back too early.
+        match waiter {
+            Waiter::Co(co) => fill(&mut party.waiter, Some(Waiter::Co(co))),
+            other => fill_other(&mut party.waiter, other),
+        }
+        fill(&mut party.coupon, coupon);
         match line.last {
             NOBODY => line.first = key,
             last => self.slots[last as usize].after = key,
@@ -126,6 +153,7 @@ impl<T> Parties<T> {
     }
 
     #[cold]
+    #[inline(never)]
     fn grow(&mut self) -> u32 {
         let key = u32::try_from(self.slots.len()).expect("so many cannot wait");
         self.slots.push(Party {
@@ -135,10 +163,31 @@ impl<T> Parties<T> {
             after: NOBODY,
             value: None,
             waiter: None,
-            ticket: None,
+            coupon: None,
             order: 0,
+            #[cfg(debug_assertions)]
+            parked: None,
         });
         key
+    }
+
+    /// The party of a line that has one.
+    #[inline(always)]
+    pub(crate) fn only(&mut self, line: &Line) -> Option<&mut Party<T>> {
+        if line.len == 1 { self.slots.get_mut(line.first as usize) } else { None }
+    }
+
+    /// A coroutine is about to park for a party: it stands in no line already, because a parked
+    /// coroutine waits in one place, unless that is a select.
+    #[inline(always)]
+    pub(crate) fn parks(&mut self, key: Key, co: Co) {
+        #[cfg(debug_assertions)]
+        {
+            let is_here = |party: &Party<T>| party.in_line && party.parked == Some(co);
+            assert!(!self.slots.iter().any(is_here), "{co} is parked at this channel already");
+            self.slots[key.0 as usize].parked = Some(co);
+        }
+        let _ = (key, co);
     }
 
     /// Takes a party out of its line, if it stands there.
@@ -149,6 +198,9 @@ impl<T> Parties<T> {
             return;
         }
         party.in_line = false;
+        if line.len == 1 {
+            return *line = Line::new();
+        }
         let (before, after) = (party.before, party.after);
         match before {
             NOBODY => line.first = after,
@@ -172,8 +224,19 @@ impl<T> Parties<T> {
         Left {
             value: party.value.take(),
             _waiter: party.waiter.take(),
-            _ticket: party.ticket.take(),
+            _coupon: party.coupon.take(),
         }
+    }
+
+    /// The same for a party that was met and is in no select: it has been woken, and holds nothing
+    /// but its value, if that.
+    #[inline(always)]
+    pub(crate) fn remove_met(&mut self, key: Key) -> Option<T> {
+        let party = &mut self.slots[key.0 as usize];
+        debug_assert!(!party.in_line && party.waiter.is_none() && party.coupon.is_none());
+        party.after = self.unused;
+        self.unused = key.0;
+        party.value.take()
     }
 
     /// The parties of a line, in order.
@@ -194,12 +257,24 @@ impl<T> Parties<T> {
     }
 }
 
+/// Fills a place that is empty. Nothing is dropped, so nobody has to find that out.
+#[inline(always)]
+fn fill<T>(place: &mut Option<T>, content: Option<T>) {
+    debug_assert!(place.is_none(), "a slot that nobody uses is empty");
+    core::mem::forget(core::mem::replace(place, content));
+}
+
+#[inline(never)]
+fn fill_other(place: &mut Option<Waiter>, waiter: Waiter) {
+    fill(place, Some(waiter));
+}
+
 /// What a party leaves behind in its slot.
 pub(crate) struct Left<T> {
     pub(crate) value: Option<T>,
     /// Its drop may run code of another executor.
     _waiter: Option<Waiter>,
-    _ticket: Option<Seat>,
+    _coupon: Option<Coupon>,
 }
 
 impl<T> Index<Key> for Parties<T> {

@@ -1,19 +1,31 @@
 //! Whom to wake once the lock is released.
 
-use leno_kernel::Waiter;
+use leno_kernel::{Co, Waiter, unpark, unpark_partner};
 
 /// See the module.
 #[must_use = "whoever is not woken waits for ever"]
 pub(crate) enum Wakes {
     Nobody,
+    /// The usual case, kept apart because a number stays in a register.
+    Co(Co),
     One(Waiter),
     Many(Vec<Waiter>),
 }
 
 impl Wakes {
+    /// Takes the waiter of someone who was met.
     #[inline(always)]
-    pub(crate) fn of(waiter: Option<Waiter>) -> Wakes {
-        waiter.map_or(Wakes::Nobody, Wakes::One)
+    pub(crate) fn take(waiter: &mut Option<Waiter>) -> Wakes {
+        if let Some(Waiter::Co(co)) = *waiter {
+            core::mem::forget(waiter.take());
+            return Wakes::Co(co);
+        }
+        Wakes::take_other(waiter)
+    }
+
+    #[inline(never)]
+    fn take_other(waiter: &mut Option<Waiter>) -> Wakes {
+        waiter.take().map_or(Wakes::Nobody, Wakes::One)
     }
 
     /// Wakes them. No lock is held.
@@ -21,8 +33,17 @@ impl Wakes {
     pub(crate) fn wake(self) {
         match self {
             Wakes::Nobody => {}
+            Wakes::Co(co) => unpark(co),
             Wakes::One(waiter) => waiter.wake(),
             Wakes::Many(waiters) => waiters.into_iter().for_each(Waiter::wake),
+        }
+    }
+
+    /// The same after a rendezvous: the policy says who goes on.
+    pub(crate) fn wake_partner(self) {
+        match self {
+            Wakes::Co(co) => unpark_partner(co),
+            others => others.wake(),
         }
     }
 
@@ -35,6 +56,7 @@ impl Wakes {
     fn into_vec(self) -> Vec<Waiter> {
         match self {
             Wakes::Nobody => Vec::new(),
+            Wakes::Co(co) => vec![Waiter::Co(co)],
             Wakes::One(waiter) => vec![waiter],
             Wakes::Many(waiters) => waiters,
         }

@@ -32,8 +32,8 @@ impl Who {
 impl<T> Party<T> {
     /// Whether it was not met elsewhere, and is not of one's own select.
     pub(super) fn can_meet(&self, own: Option<&Ticket>) -> bool {
-        self.ticket.as_ref().is_none_or(|seat| {
-            !seat.ticket.is_done() && own.is_none_or(|own| !core::ptr::eq(&*seat.ticket, own))
+        self.coupon.as_ref().is_none_or(|coupon| {
+            !coupon.ticket.is_done() && own.is_none_or(|own| !core::ptr::eq(&*coupon.ticket, own))
         })
     }
 }

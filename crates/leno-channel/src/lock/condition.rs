@@ -1,17 +1,19 @@
 //! A condition: a channel of wake-ups that nobody stores.
 //!
 //! Whoever waits stands in line before it unlocks the mutex, so a notification between unlocking and
-//! parking finds it.
+//! parking finds it. Whoever was notified and then cannot have the mutex, because it is to exit or its
+//! future is dropped, has looked at nothing yet: its notification goes to the next.
 
 use core::future::poll_fn;
 use core::task::Poll;
 use core::time::Duration;
 
+use leno_kernel::log::Operation;
 use leno_kernel::{Reason, Time, deadline_in};
 
 use super::{Guard, LockError, about};
 use crate::channel::Channel;
-use crate::exchange::{Exchange, Put, Side, Taken};
+use crate::exchange::{Exchange, Put, Taken};
 use crate::flavour::{Flavour, Local, Shared};
 use crate::recv_future::Waiting;
 use crate::select::ticket::Caller;
@@ -74,8 +76,8 @@ impl<F: Flavour> Condition<F> {
     /// [`Self::wait_async`].
     ///
     /// # Cancellation
-    /// When the calling coroutine is to exit, its stack unwinds, and its notification goes to the
-    /// next; the mutex is not locked then.
+    /// When the calling coroutine is to exit, its stack unwinds, and its notification, if it has not
+    /// returned with it, goes to the next; the mutex is not locked then.
     ///
     /// # Errors
     /// While the coroutine's own stack unwinds. The mutex is unlocked then.
@@ -126,7 +128,7 @@ impl<F: Flavour> Condition<F> {
         let waiter = self.channel.waiter(reason, deadline);
         let mut exchange = self.channel.lock();
         forget_old(&mut exchange);
-        let (key, _nobody) = exchange.wait(Side::Hungry, waiter, None, None);
+        let key = exchange.wait_hungry(waiter, None);
         drop(exchange);
         let mutex = guard.mutex;
         drop(guard);
@@ -135,7 +137,10 @@ impl<F: Flavour> Condition<F> {
             Err(Failure::Exiting) => return Err(LockError::Exiting(self.channel.label())),
             Err(Failure::TimedOut | Failure::Closed) => true,
         };
-        Ok((mutex.lock()?, is_late))
+        let notified = Notified { condition: self, counts: !is_late };
+        let guard = mutex.lock()?;
+        notified.use_up();
+        Ok((guard, is_late))
     }
 
     /// As [`Self::wait`], for a future.
@@ -164,13 +169,15 @@ impl<F: Flavour> Condition<F> {
         let mut waiting = Waiting::new(&self.channel);
         poll_fn(|context| {
             let Some(held) = guard.take() else { return waiting.poll(context) };
-            forget_old(&mut self.channel.lock());
-            waiting.stand(context);
+            waiting.stand(context, forget_old);
             drop(held);
             Poll::Pending
         })
         .await;
-        mutex.lock_async().await
+        let notified = Notified { condition: self, counts: true };
+        let guard = mutex.lock_async().await;
+        notified.use_up();
+        guard
     }
 
     /// Wakes whoever waits longest, if anyone does.
@@ -184,6 +191,7 @@ impl<F: Flavour> Condition<F> {
     }
 
     fn notify(&self) -> bool {
+        self.channel.begins(Operation::Unlock);
         let put = self.channel.lock().put((), &Caller);
         match put {
             Put::Done(wakes) => {
@@ -196,3 +204,23 @@ impl<F: Flavour> Condition<F> {
 }
 
 about!(Condition);
+
+/// A notification that goes to the next unless it is used.
+struct Notified<'a, F: Flavour> {
+    condition: &'a Condition<F>,
+    counts: bool,
+}
+
+impl<F: Flavour> Notified<'_, F> {
+    fn use_up(mut self) {
+        self.counts = false;
+    }
+}
+
+impl<F: Flavour> Drop for Notified<'_, F> {
+    fn drop(&mut self) {
+        if self.counts {
+            self.condition.notify_one();
+        }
+    }
+}

@@ -5,7 +5,8 @@ use core::future::poll_fn;
 use core::ops::{Deref, DerefMut};
 use core::time::Duration;
 
-use leno_kernel::deadline_in;
+use leno_kernel::log::Operation;
+use leno_kernel::{Co, current, current_stack, deadline_in};
 
 use super::{LockError, about};
 use crate::channel::Channel;
@@ -14,7 +15,7 @@ use crate::exchange::{Put, Taken};
 use crate::flavour::{Flavour, Local, Shared};
 use crate::recv_future::Waiting;
 use crate::select::ticket::Caller;
-use crate::select::{Arm, Receive, Take, sealed};
+use crate::select::{Receive, Take, Wrap, sealed};
 
 /// A value that is used by one at a time, also across waits. Fair: it goes to whoever waits longest.
 ///
@@ -84,16 +85,22 @@ impl<T, F: Flavour> Mutex<T, F> {
         mutex
     }
 
+    #[inline(always)]
     fn put(&self, value: Box<T>) {
+        self.channel.begins(Operation::Unlock);
+        self.channel.sign.set_holder(None);
         let put = self.channel.lock().put(value, &Caller);
         match put {
+            Put::Done(_) if cfg!(leno_planted = "unlock") => {}
             Put::Done(wakes) => wakes.wake(),
             Put::Full(_) | Put::Closed(_) | Put::Busy(_) => unreachable!("there is one value"),
         }
     }
 
-    fn guard(&self, value: Option<Box<T>>) -> Guard<'_, T, F> {
+    #[inline(always)]
+    fn guard(&self, value: Option<Box<T>>, holder: Option<Co>) -> Guard<'_, T, F> {
         debug_assert!(value.is_some(), "a mutex is never closed");
+        self.channel.sign.set_holder(holder);
         Guard { mutex: self, value }
     }
 
@@ -115,7 +122,7 @@ impl<T, F: Flavour> Mutex<T, F> {
     #[inline]
     #[track_caller]
     pub fn lock(&self) -> Result<Guard<'_, T, F>, LockError> {
-        Ok(self.guard(self.channel.await_lock(None)?))
+        Ok(self.guard(self.channel.await_lock(None)?, current_stack()))
     }
 
     /// Locks it, if nobody has it.
@@ -135,7 +142,7 @@ impl<T, F: Flavour> Mutex<T, F> {
         match taken {
             Taken::Value(value, wakes) => {
                 wakes.wake();
-                Ok(self.guard(Some(value)))
+                Ok(self.guard(Some(value), current()))
             }
             _ => Err(LockError::Taken(self.channel.label())),
         }
@@ -147,7 +154,7 @@ impl<T, F: Flavour> Mutex<T, F> {
     /// When the time is over; else as [`Self::lock`].
     #[track_caller]
     pub fn lock_timeout(&self, limit: Duration) -> Result<Guard<'_, T, F>, LockError> {
-        Ok(self.guard(self.channel.await_lock(Some(deadline_in(limit)))?))
+        Ok(self.guard(self.channel.await_lock(Some(deadline_in(limit)))?, current_stack()))
     }
 
     /// As [`Self::lock`], for a future.
@@ -160,7 +167,7 @@ impl<T, F: Flavour> Mutex<T, F> {
     pub async fn lock_async(&self) -> Guard<'_, T, F> {
         let mut waiting = Waiting::new(&self.channel);
         let value = poll_fn(|context| waiting.poll(context)).await;
-        self.guard(value)
+        self.guard(value, current())
     }
 
     /// The value; nobody else can have it.
@@ -216,11 +223,24 @@ impl<T, F: Flavour> Receive for Mutex<T, F> {
     where
         Self: 'a;
 
-    fn arm<'a, R: 'a>(
-        &'a self,
-        handler: impl FnOnce(Result<Guard<'a, T, F>, RecvError>) -> R + 'a,
-    ) -> Arm<'a, R> {
-        let locked = move |value| handler(Ok(self.guard(value)));
-        Arm(Box::new(Take::new(&self.channel, locked)))
+    type Arm<'a, R, H>
+        = Take<'a, Box<T>, F, &'a Mutex<T, F>, H>
+    where
+        Self: 'a,
+        H: FnOnce(Result<Guard<'a, T, F>, RecvError>) -> R;
+
+    fn arm<'a, R, H>(&'a self, handler: H) -> Self::Arm<'a, R, H>
+    where
+        H: FnOnce(Result<Self::Item<'a>, RecvError>) -> R,
+    {
+        Take::new(&self.channel, self, handler)
+    }
+}
+
+impl<'a, T, F: Flavour> Wrap<Box<T>> for &'a Mutex<T, F> {
+    type Item = Guard<'a, T, F>;
+
+    fn wrap(self, value: Option<Box<T>>) -> Result<Guard<'a, T, F>, RecvError> {
+        Ok(self.guard(value, current()))
     }
 }

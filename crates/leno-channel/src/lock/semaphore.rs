@@ -5,6 +5,7 @@ use core::future::poll_fn;
 use core::time::Duration;
 
 use leno_kernel::deadline_in;
+use leno_kernel::log::Operation;
 
 use super::{LockError, about};
 use crate::channel::Channel;
@@ -13,7 +14,7 @@ use crate::exchange::{Put, Taken, UNBOUNDED};
 use crate::flavour::{Flavour, Local, Shared};
 use crate::recv_future::Waiting;
 use crate::select::ticket::Caller;
-use crate::select::{Arm, Receive, Take, sealed};
+use crate::select::{Receive, Take, Wrap, sealed};
 
 /// A number of permits, each had by one at a time. Fair: one that comes free goes to whoever waits
 /// longest.
@@ -71,6 +72,7 @@ impl<F: Flavour> Semaphore<F> {
     /// Adds permits.
     pub fn release(&self, permits: usize) {
         for _ in 0..permits {
+            self.channel.begins(Operation::Unlock);
             let put = self.channel.lock().put((), &Caller);
             if let Put::Done(wakes) = put {
                 wakes.wake();
@@ -171,11 +173,23 @@ impl<F: Flavour> sealed::Sealed for Semaphore<F> {}
 impl<F: Flavour> Receive for Semaphore<F> {
     type Item<'a> = Permit<'a, F>;
 
-    fn arm<'a, R: 'a>(
-        &'a self,
-        handler: impl FnOnce(Result<Permit<'a, F>, RecvError>) -> R + 'a,
-    ) -> Arm<'a, R> {
-        let acquired = move |_: Option<()>| handler(Ok(Permit { semaphore: self }));
-        Arm(Box::new(Take::new(&self.channel, acquired)))
+    type Arm<'a, R, H>
+        = Take<'a, (), F, &'a Semaphore<F>, H>
+    where
+        H: FnOnce(Result<Permit<'a, F>, RecvError>) -> R;
+
+    fn arm<'a, R, H>(&'a self, handler: H) -> Self::Arm<'a, R, H>
+    where
+        H: FnOnce(Result<Self::Item<'a>, RecvError>) -> R,
+    {
+        Take::new(&self.channel, self, handler)
+    }
+}
+
+impl<'a, F: Flavour> Wrap<()> for &'a Semaphore<F> {
+    type Item = Permit<'a, F>;
+
+    fn wrap(self, _: Option<()>) -> Result<Permit<'a, F>, RecvError> {
+        Ok(Permit { semaphore: self })
     }
 }

@@ -13,7 +13,7 @@ use crate::channel::Channel;
 use crate::error::RecvError;
 use crate::flavour::{Flavour, Local, Sealed, Shared};
 use crate::recv_future::Waiting;
-use crate::select::{Arm, Receive, Take, sealed};
+use crate::select::{Receive, Take, Wrap, sealed};
 
 /// Waiting until all workers are gone. It can be used again.
 pub struct WaitGroup<F: Flavour = Local> {
@@ -72,13 +72,19 @@ impl WaitGroup<Shared> {
 impl<F: Flavour> WaitGroup<F> {
     fn with() -> Self {
         let channel = F::refer(Channel::<Infallible, F>::new(0));
-        channel.lock().senders = 0;
+        let mut exchange = channel.lock();
+        exchange.senders = 0;
+        channel.show_ends(&exchange);
+        drop(exchange);
         WaitGroup { channel }
     }
 
     /// One more to wait for.
     pub fn worker(&self) -> Worker<F> {
-        self.channel.lock().senders += 1;
+        let mut exchange = self.channel.lock();
+        exchange.senders += 1;
+        self.channel.show_ends(&exchange);
+        drop(exchange);
         Worker { _end: Sender::first(self.channel.clone()) }
     }
 
@@ -141,10 +147,26 @@ impl<F: Flavour> sealed::Sealed for WaitGroup<F> {}
 impl<F: Flavour> Receive for WaitGroup<F> {
     type Item<'a> = ();
 
-    fn arm<'a, R: 'a>(
-        &'a self,
-        handler: impl FnOnce(Result<(), RecvError>) -> R + 'a,
-    ) -> Arm<'a, R> {
-        Arm(Box::new(Take::new(&self.channel, |_: Option<Infallible>| handler(Ok(())))))
+    type Arm<'a, R, H>
+        = Take<'a, Infallible, F, Gone, H>
+    where
+        H: FnOnce(Result<(), RecvError>) -> R;
+
+    fn arm<'a, R, H>(&'a self, handler: H) -> Self::Arm<'a, R, H>
+    where
+        H: FnOnce(Result<Self::Item<'a>, RecvError>) -> R,
+    {
+        Take::new(&self.channel, Gone, handler)
+    }
+}
+
+/// All workers are gone.
+pub struct Gone;
+
+impl Wrap<Infallible> for Gone {
+    type Item = ();
+
+    fn wrap(self, _: Option<Infallible>) -> Result<(), RecvError> {
+        Ok(())
     }
 }

@@ -1,35 +1,38 @@
 //! One alternative of a select, whatever it waits for.
 //!
-//! Life: [`attempt`](Alternative::attempt) as often as one likes; then perhaps
-//! [`enlist`](Alternative::enlist) once, [`retry`](Alternative::retry) after every wake, and
-//! [`leave`](Alternative::leave) or [`undo`](Alternative::undo) once; then perhaps
-//! [`finish`](Alternative::finish). No lock is held between these calls.
+//! Life: [`attempt`](Step::attempt) as often as one likes; then perhaps [`enlist`](Step::enlist) once,
+//! [`retry`](Step::retry) after every wake, and [`leave`](Step::leave) or [`undo`](Step::undo) once;
+//! then perhaps [`finish`](Alternative::finish). No lock is held between these calls.
+//!
+//! The types are public because a select's type says what its alternatives are; only so does the
+//! compiler know whether it may go to another thread. Nobody else can name them.
 
 use leno_kernel::{Object, Time, Waiter};
 
 use crate::error::RecvError;
-use crate::exchange::Seat;
+use crate::exchange::Coupon;
 
 /// What an attempt came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Attempt {
+pub enum Attempt {
     /// It is done, and the select's ticket, if it has one, is settled.
     Taken,
+    /// It would have to wait.
     NotReady,
     /// The select has been met elsewhere.
     Busy,
 }
 
-/// See the module. `R` is what the handler returns.
-pub(crate) trait Alternative<R> {
-    /// Does it, if that needs no waiting. `seat` is given once the select stands in lines.
-    fn attempt(&mut self, seat: Option<&Seat>) -> Attempt;
+/// What a select does with an alternative; see the module.
+pub trait Step {
+    /// Does it, if that needs no waiting. `coupon` is given once the select stands in lines.
+    fn attempt(&mut self, coupon: Option<&Coupon>) -> Attempt;
 
     /// Does it, or stands in line.
-    fn enlist(&mut self, seat: &Seat, waiter: &Waiter) -> Attempt;
+    fn enlist(&mut self, coupon: &Coupon, waiter: &Waiter) -> Attempt;
 
     /// After a wake: for what nobody but the select itself can complete.
-    fn retry(&mut self, _seat: &Seat, _waiter: &Waiter) -> Attempt {
+    fn retry(&mut self, _coupon: &Coupon, _waiter: &Waiter) -> Attempt {
         Attempt::NotReady
     }
 
@@ -44,9 +47,6 @@ pub(crate) trait Alternative<R> {
     fn undo(&mut self, waiter: &Waiter) {
         self.leave(waiter);
     }
-
-    /// Calls the handler of an alternative that was taken.
-    fn finish(self: Box<Self>) -> R;
 
     /// Whether an attempt would probably succeed.
     fn is_ready(&mut self) -> bool;
@@ -70,13 +70,15 @@ pub(crate) trait Alternative<R> {
     }
 }
 
-/// An alternative of a select that gives `R`.
-pub struct Arm<'a, R>(pub(crate) Box<dyn Alternative<R> + 'a>);
+/// An alternative with its handler, which returns `R`.
+pub trait Alternative<R>: Step {
+    /// Calls the handler of an alternative that was taken.
+    fn finish(self) -> R
+    where
+        Self: Sized;
 
-impl<R> core::fmt::Debug for Arm<'_, R> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("Arm")
-    }
+    /// The same for one in a box.
+    fn finish_boxed(self: Box<Self>) -> R;
 }
 
 /// What a select can receive from: channels, timers, locks.
@@ -87,10 +89,15 @@ pub trait Receive: sealed::Sealed {
         Self: 'a;
 
     /// An alternative that receives from it.
-    fn arm<'a, R: 'a>(
-        &'a self,
-        handler: impl FnOnce(Result<Self::Item<'a>, RecvError>) -> R + 'a,
-    ) -> Arm<'a, R>;
+    type Arm<'a, R, H>: Alternative<R>
+    where
+        Self: 'a,
+        H: FnOnce(Result<Self::Item<'a>, RecvError>) -> R;
+
+    /// Makes one.
+    fn arm<'a, R, H>(&'a self, handler: H) -> Self::Arm<'a, R, H>
+    where
+        H: FnOnce(Result<Self::Item<'a>, RecvError>) -> R;
 }
 
 pub(crate) mod sealed {

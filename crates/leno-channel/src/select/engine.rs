@@ -1,34 +1,64 @@
 //! The steps of a select, for all three kinds of caller; `README.md` has the protocol.
 //!
 //! Whatever ends it, dropped or done, it leaves every line where it stands; what a partner brought
-//! to one that is given up goes back.
+//! to one that is given up goes back. A select that waits allocates nothing: its alternatives are in
+//! the caller's frame, and tickets are used again (`ticket.rs`).
 
+use core::marker::PhantomData;
 use std::sync::Arc;
 
+use leno_kernel::log::Operation;
 use leno_kernel::policy::{Candidate, Choice, ChoiceKind};
-use leno_kernel::{Object, Time, Waiter};
+use leno_kernel::{Object, Time, Waiter, world};
 
-use super::alternative::{Alternative, Attempt};
+use super::alternative::{Attempt, Step};
+use super::list::Alternatives;
 use super::order::Order;
 use super::ticket::Ticket;
-use crate::exchange::Seat;
+use crate::exchange::Coupon;
 
 /// See the module.
-pub(crate) struct Engine<'a, R> {
-    pub(crate) alternatives: Vec<Box<dyn Alternative<R> + 'a>>,
+pub(crate) struct Engine<'a, R, L: Alternatives<'a, R>> {
+    /// There until it ends.
+    alternatives: Option<L>,
     pub(crate) order: Order<'a>,
     /// While it stands in lines: its ticket, and who is woken.
     standing: Option<(Arc<Ticket>, Waiter)>,
+    result: PhantomData<fn() -> R>,
 }
 
-impl<'a, R> Engine<'a, R> {
-    pub(crate) fn new() -> Self {
-        Engine { alternatives: Vec::new(), order: Order::Fair, standing: None }
+impl<'a, R, L: Alternatives<'a, R>> Engine<'a, R, L> {
+    pub(crate) fn new(alternatives: L, order: Order<'a>) -> Self {
+        let alternatives = Some(alternatives);
+        Engine { alternatives, order, standing: None, result: PhantomData }
+    }
+
+    /// One that has begun nothing becomes another.
+    pub(crate) fn take(&mut self) -> (L, Order<'a>) {
+        debug_assert!(self.standing.is_none(), "a select is changed before it waits");
+        (self.end(), self.order)
+    }
+
+    fn end(&mut self) -> L {
+        self.alternatives.take().expect("there until it ends")
+    }
+
+    fn list(&mut self) -> &mut L {
+        self.alternatives.as_mut().expect("there until it ends")
+    }
+
+    fn at(&mut self, place: usize) -> &mut dyn Step {
+        self.list().at(place)
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.alternatives.as_ref().map_or(0, L::count)
     }
 
     /// Takes an alternative that needs no waiting; says which.
     pub(crate) fn attempt(&mut self) -> Option<usize> {
-        let count = self.alternatives.len();
+        world::point(Operation::Select, None);
+        let count = self.count();
         if count == 0 {
             return None;
         }
@@ -36,22 +66,21 @@ impl<'a, R> Engine<'a, R> {
         if count > 1 && matches!(self.order, Order::Fair) && leno_kernel::has_policy() {
             first = self.ask_policy();
         }
-        let alternatives = &mut self.alternatives;
+        let order = self.order;
         let first = first.unwrap_or_else(|| {
-            self.order.first(|| alternatives.iter_mut().find_map(|one| one.turn()).unwrap_or(0))
+            order.first(|| (0..count).find_map(|place| self.at(place).turn()).unwrap_or(0))
         });
-        let order = (0..count).map(|step| (first % count + step) % count);
-        order.into_iter().find(|place| self.alternatives[*place].attempt(None) == Attempt::Taken)
+        let mut order = (0..count).map(|step| (first % count + step) % count);
+        order.find(|place| self.at(*place).attempt(None) == Attempt::Taken)
     }
 
     fn ask_policy(&mut self) -> Option<usize> {
-        let places = 0..self.alternatives.len();
-        let ready: Vec<usize> =
-            places.filter(|place| self.alternatives[*place].is_ready()).collect();
+        let places = 0..self.count();
+        let ready: Vec<usize> = places.filter(|place| self.at(*place).is_ready()).collect();
         if ready.len() < 2 {
             return ready.first().copied();
         }
-        let candidate = |place: &usize| match self.alternatives[*place].object() {
+        let candidate = |place: &usize| match self.at(*place).object() {
             Some(object) => Candidate::Object(object),
             None => Candidate::Other(*place as u64),
         };
@@ -61,19 +90,19 @@ impl<'a, R> Engine<'a, R> {
     }
 
     /// Whether another thread may complete one.
-    pub(crate) fn is_shared(&self) -> bool {
-        self.alternatives.iter().any(|one| one.is_shared())
+    pub(crate) fn is_shared(&mut self) -> bool {
+        (0..self.count()).any(|place| self.at(place).is_shared())
     }
 
     /// Stands in every line; says which alternative was taken meanwhile.
     pub(crate) fn enlist(&mut self, waiter: Waiter) -> Option<usize> {
         let object = if self.is_shared() { Object::shared() } else { Object::local() };
-        let ticket = Ticket::new(object);
+        let list = self.alternatives.as_mut().expect("there until it ends");
         // From here on a drop leaves the lines again.
-        let (ticket, waiter) = self.standing.insert((ticket, waiter));
-        for (place, one) in self.alternatives.iter_mut().enumerate() {
-            let seat = Seat { ticket: ticket.clone(), alternative: place as u32 };
-            match one.enlist(&seat, waiter) {
+        let (ticket, waiter) = self.standing.insert((Ticket::take(object), waiter));
+        for place in 0..list.count() {
+            let coupon = Coupon { ticket: ticket.clone(), alternative: place as u32 };
+            match list.at(place).enlist(&coupon, waiter) {
                 Attempt::NotReady => {}
                 Attempt::Taken | Attempt::Busy => break,
             }
@@ -83,21 +112,23 @@ impl<'a, R> Engine<'a, R> {
 
     /// Looks again after a wake; says which alternative was taken by now.
     pub(crate) fn retry(&mut self) -> Option<usize> {
+        let list = self.alternatives.as_mut().expect("there until it ends");
         let (ticket, waiter) = self.standing.as_ref()?;
-        for (place, one) in self.alternatives.iter_mut().enumerate() {
+        for place in 0..list.count() {
             if let Some(taken) = ticket.taken() {
                 return Some(taken);
             }
-            let seat = Seat { ticket: ticket.clone(), alternative: place as u32 };
-            one.retry(&seat, waiter);
+            let coupon = Coupon { ticket: ticket.clone(), alternative: place as u32 };
+            list.at(place).retry(&coupon, waiter);
         }
         ticket.taken()
     }
 
     /// Has another woken from now on, and looks again.
     pub(crate) fn renew(&mut self, new: Waiter) -> Option<usize> {
+        let list = self.alternatives.as_mut().expect("there until it ends");
         let (_, waiter) = self.standing.as_mut()?;
-        self.alternatives.iter_mut().for_each(|one| one.renew(waiter, &new));
+        (0..list.count()).for_each(|place| list.at(place).renew(waiter, &new));
         *waiter = new;
         self.retry()
     }
@@ -113,31 +144,30 @@ impl<'a, R> Engine<'a, R> {
     }
 
     /// When to look again at the latest.
-    pub(crate) fn deadline(&self) -> Option<Time> {
-        self.alternatives.iter().filter_map(|one| one.deadline()).min()
+    pub(crate) fn deadline(&mut self) -> Option<Time> {
+        (0..self.count()).filter_map(|place| self.at(place).deadline()).min()
     }
 
     /// An alternative was taken: leaves all lines, and calls its handler.
     pub(crate) fn finish(&mut self, taken: usize) -> R {
-        if let Some((_, waiter)) = self.standing.take() {
-            self.alternatives.iter_mut().for_each(|one| one.leave(&waiter));
+        if let Some((ticket, waiter)) = self.standing.take() {
+            (0..self.count()).for_each(|place| self.at(place).leave(&waiter));
+            ticket.put_away();
         }
         self.order.taken(taken);
-        let mut all = core::mem::take(&mut self.alternatives);
-        let taken = all.swap_remove(taken);
-        drop(all);
-        taken.finish()
+        self.end().finish(taken)
     }
 
     /// Gives up: leaves all lines.
     pub(crate) fn give_up(&mut self) {
         let Some((ticket, waiter)) = self.standing.take() else { return };
         ticket.give_up();
-        self.alternatives.iter_mut().for_each(|one| one.undo(&waiter));
+        (0..self.count()).for_each(|place| self.at(place).undo(&waiter));
+        ticket.put_away();
     }
 }
 
-impl<R> Drop for Engine<'_, R> {
+impl<'a, R, L: Alternatives<'a, R>> Drop for Engine<'a, R, L> {
     fn drop(&mut self) {
         self.give_up();
     }

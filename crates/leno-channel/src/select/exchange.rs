@@ -2,35 +2,53 @@
 
 use leno_kernel::{Object, Waiter};
 
-use super::alternative::{Alternative, Arm, Attempt, Receive, sealed};
+use super::alternative::{Alternative, Attempt, Receive, Step, sealed};
 use super::ticket::{Caller, Claimant};
 use crate::channel::Channel;
 use crate::error::{RecvError, SendError};
-use crate::exchange::{Exchange, Key, Put, Seat, Side, Taken};
+use crate::exchange::{Coupon, Exchange, Key, Put, Side, Taken};
 use crate::flavour::Flavour;
 use crate::{Receiver, Sender};
 
+/// What is made of what an exchange gives, or of its end.
+pub trait Wrap<T> {
+    /// What the handler gets.
+    type Item;
+    /// Makes it; `None`: nothing will ever come.
+    fn wrap(self, value: Option<T>) -> Result<Self::Item, RecvError>;
+}
+
+/// Values of a channel are given as they are.
+impl<T, F: Flavour> Wrap<T> for &Receiver<T, F> {
+    type Item = T;
+
+    fn wrap(self, value: Option<T>) -> Result<T, RecvError> {
+        value.ok_or_else(|| RecvError::Closed(self.label()))
+    }
+}
+
 /// Receives.
-pub(crate) struct Take<'a, T, F: Flavour, H> {
+pub struct Take<'a, T, F: Flavour, W, H> {
     channel: &'a Channel<T, F>,
     key: Option<Key>,
     /// `None` inside: nothing will ever come.
     taken: Option<Option<T>>,
+    wrap: W,
     handler: H,
 }
 
-impl<'a, T, F: Flavour, H> Take<'a, T, F, H> {
-    pub(crate) fn new(channel: &'a Channel<T, F>, handler: H) -> Self {
-        Take { channel, key: None, taken: None, handler }
+impl<'a, T, F: Flavour, W, H> Take<'a, T, F, W, H> {
+    pub(crate) fn new(channel: &'a Channel<T, F>, wrap: W, handler: H) -> Self {
+        Take { channel, key: None, taken: None, wrap, handler }
     }
 
-    fn take<C: Claimant>(&mut self, claimant: &C, enlist: Option<(&Seat, &Waiter)>) -> Attempt {
+    fn take<C: Claimant>(&mut self, claimant: &C, enlist: Option<(&Coupon, &Waiter)>) -> Attempt {
         // Cloning may be code of another executor.
-        let enlist = enlist.map(|(seat, waiter)| (seat.clone(), waiter.clone()));
+        let enlist = enlist.map(|(coupon, waiter)| (coupon.clone(), waiter.clone()));
         let mut exchange = self.channel.lock();
         let taken = exchange.take(claimant);
-        if let (Taken::Empty, Some((seat, waiter))) = (&taken, enlist) {
-            let (key, _nobody) = exchange.wait(Side::Hungry, waiter, None, Some(seat));
+        if let (Taken::Empty, Some((coupon, waiter))) = (&taken, enlist) {
+            let key = exchange.wait_hungry(waiter, Some(coupon));
             self.key = Some(key);
         }
         drop(exchange);
@@ -50,19 +68,16 @@ impl<'a, T, F: Flavour, H> Take<'a, T, F, H> {
     }
 }
 
-impl<T, F: Flavour, H, R> Alternative<R> for Take<'_, T, F, H>
-where
-    H: FnOnce(Option<T>) -> R,
-{
-    fn attempt(&mut self, seat: Option<&Seat>) -> Attempt {
-        match seat {
+impl<T, F: Flavour, W, H> Step for Take<'_, T, F, W, H> {
+    fn attempt(&mut self, coupon: Option<&Coupon>) -> Attempt {
+        match coupon {
             None => self.take(&Caller, None),
-            Some(seat) => self.take(seat, None),
+            Some(coupon) => self.take(coupon, None),
         }
     }
 
-    fn enlist(&mut self, seat: &Seat, waiter: &Waiter) -> Attempt {
-        self.take(seat, Some((seat, waiter)))
+    fn enlist(&mut self, coupon: &Coupon, waiter: &Waiter) -> Attempt {
+        self.take(coupon, Some((coupon, waiter)))
     }
 
     fn renew(&mut self, _: &Waiter, new: &Waiter) {
@@ -84,10 +99,6 @@ where
         drop(left);
     }
 
-    fn finish(self: Box<Self>) -> R {
-        (self.handler)(self.taken.expect("it was taken"))
-    }
-
     fn is_ready(&mut self) -> bool {
         let exchange = self.channel.lock();
         exchange.len() > 0 || !exchange.will_come() || exchange.is_awaited(Side::Blocked, None)
@@ -102,6 +113,19 @@ where
     }
 }
 
+impl<T, F: Flavour, W: Wrap<T>, H, R> Alternative<R> for Take<'_, T, F, W, H>
+where
+    H: FnOnce(Result<W::Item, RecvError>) -> R,
+{
+    fn finish(self) -> R {
+        (self.handler)(self.wrap.wrap(self.taken.expect("it was taken")))
+    }
+
+    fn finish_boxed(self: Box<Self>) -> R {
+        self.finish()
+    }
+}
+
 impl<T, F: Flavour> sealed::Sealed for Receiver<T, F> {}
 
 impl<T, F: Flavour> Receive for Receiver<T, F> {
@@ -110,19 +134,22 @@ impl<T, F: Flavour> Receive for Receiver<T, F> {
     where
         Self: 'a;
 
-    fn arm<'a, R: 'a>(
-        &'a self,
-        handler: impl FnOnce(Result<T, RecvError>) -> R + 'a,
-    ) -> Arm<'a, R> {
-        let channel: &Channel<T, F> = &self.channel;
-        Arm(Box::new(Take::new(channel, move |value: Option<T>| {
-            handler(value.ok_or_else(|| RecvError::Closed(channel.label())))
-        })))
+    type Arm<'a, R, H>
+        = Take<'a, T, F, &'a Receiver<T, F>, H>
+    where
+        Self: 'a,
+        H: FnOnce(Result<T, RecvError>) -> R;
+
+    fn arm<'a, R, H>(&'a self, handler: H) -> Self::Arm<'a, R, H>
+    where
+        H: FnOnce(Result<Self::Item<'a>, RecvError>) -> R,
+    {
+        Take::new(&self.channel, self, handler)
     }
 }
 
 /// Sends.
-pub(crate) struct Give<'a, T, F: Flavour, H> {
+pub struct Give<'a, T, F: Flavour, H> {
     channel: &'a Channel<T, F>,
     key: Option<Key>,
     /// What is to be sent, unless it stands in line; or came back.
@@ -135,8 +162,8 @@ impl<'a, T, F: Flavour, H> Give<'a, T, F, H> {
         Give { channel: &sender.channel, key: None, value: Some(value), handler }
     }
 
-    fn give<C: Claimant>(&mut self, claimant: &C, enlist: Option<(&Seat, &Waiter)>) -> Attempt {
-        let enlist = enlist.map(|(seat, waiter)| (seat.clone(), waiter.clone()));
+    fn give<C: Claimant>(&mut self, claimant: &C, enlist: Option<(&Coupon, &Waiter)>) -> Attempt {
+        let enlist = enlist.map(|(coupon, waiter)| (coupon.clone(), waiter.clone()));
         let Some(value) = self.value.take() else { return Attempt::NotReady };
         let mut exchange = self.channel.lock();
         match exchange.put(value, claimant) {
@@ -156,7 +183,7 @@ impl<'a, T, F: Flavour, H> Give<'a, T, F, H> {
             Put::Full(value) => {
                 match enlist {
                     None => self.value = Some(value),
-                    Some((seat, waiter)) => self.stand(exchange, value, seat, waiter),
+                    Some((coupon, waiter)) => self.stand(exchange, value, coupon, waiter),
                 }
                 Attempt::NotReady
             }
@@ -167,29 +194,26 @@ impl<'a, T, F: Flavour, H> Give<'a, T, F, H> {
         &mut self,
         mut exchange: F::Guard<'_, Exchange<T>>,
         value: T,
-        seat: Seat,
+        coupon: Coupon,
         waiter: Waiter,
     ) {
-        let (key, wakes) = exchange.wait(Side::Blocked, waiter, Some(value), Some(seat));
+        let (key, wakes) = exchange.wait_blocked(waiter, value, Some(coupon));
         self.key = Some(key);
         drop(exchange);
         wakes.wake();
     }
 }
 
-impl<T, F: Flavour, H, R> Alternative<R> for Give<'_, T, F, H>
-where
-    H: FnOnce(Result<(), SendError<T>>) -> R,
-{
-    fn attempt(&mut self, seat: Option<&Seat>) -> Attempt {
-        match seat {
+impl<T, F: Flavour, H> Step for Give<'_, T, F, H> {
+    fn attempt(&mut self, coupon: Option<&Coupon>) -> Attempt {
+        match coupon {
             None => self.give(&Caller, None),
-            Some(seat) => self.give(seat, None),
+            Some(coupon) => self.give(coupon, None),
         }
     }
 
-    fn enlist(&mut self, seat: &Seat, waiter: &Waiter) -> Attempt {
-        self.give(seat, Some((seat, waiter)))
+    fn enlist(&mut self, coupon: &Coupon, waiter: &Waiter) -> Attempt {
+        self.give(coupon, Some((coupon, waiter)))
     }
 
     fn renew(&mut self, _: &Waiter, new: &Waiter) {
@@ -200,14 +224,6 @@ where
         let Some(key) = self.key.take() else { return };
         let (_, mut left) = self.channel.lock().withdraw(Side::Blocked, key);
         self.value = left.value.take();
-    }
-
-    fn finish(self: Box<Self>) -> R {
-        let result = match self.value {
-            None => Ok(()),
-            Some(value) => Err(SendError::Closed(value, self.channel.label())),
-        };
-        (self.handler)(result)
     }
 
     fn is_ready(&mut self) -> bool {
@@ -221,6 +237,23 @@ where
 
     fn turn(&mut self) -> Option<usize> {
         Some(self.channel.lock().next_turn())
+    }
+}
+
+impl<T, F: Flavour, H, R> Alternative<R> for Give<'_, T, F, H>
+where
+    H: FnOnce(Result<(), SendError<T>>) -> R,
+{
+    fn finish(self) -> R {
+        let result = match self.value {
+            None => Ok(()),
+            Some(value) => Err(SendError::Closed(value, self.channel.label())),
+        };
+        (self.handler)(result)
+    }
+
+    fn finish_boxed(self: Box<Self>) -> R {
+        self.finish()
     }
 }
 

@@ -6,25 +6,37 @@ use core::task::{Context, Poll};
 
 use leno_kernel::{Alarm, Time, Waiter};
 
+use super::alternative::Alternative;
+use super::list::{Alternatives, And, Nothing};
 use super::{Select, SelectError};
 
-/// Takes an alternative; of [`Select::wait_async`]. If it is dropped, none is.
+/// Takes an alternative; of [`Select::wait_async`]. If it is dropped, none is. It is `Send` if all that it
+/// waits for is: over shared ends it may be awaited on any thread, over local ones only on its own.
 #[must_use = "a future does nothing unless it is awaited"]
-pub struct SelectFuture<'a, R> {
-    select: Option<Select<'a, R>>,
+pub struct SelectFuture<'a, R, L: Alternatives<'a, R> = Nothing> {
+    select: Option<Select<'a, R, L>>,
     alarm: Option<(Time, Alarm)>,
 }
 
 // Nothing in it is pinned.
-impl<R> Unpin for SelectFuture<'_, R> {}
+impl<'a, R, L: Alternatives<'a, R>> Unpin for SelectFuture<'a, R, L> {}
 
-impl<'a, R> SelectFuture<'a, R> {
-    pub(crate) fn new(select: Select<'a, R>) -> Self {
+/// Of a select with one alternative.
+pub(crate) type OneFuture<R, A> = SelectFuture<'static, R, And<Nothing, A>>;
+
+impl<R, A: Alternative<R>> OneFuture<R, A> {
+    pub(crate) fn one(alternative: A) -> Self {
+        SelectFuture::new(Select::of(And::one(alternative)))
+    }
+}
+
+impl<'a, R, L: Alternatives<'a, R>> SelectFuture<'a, R, L> {
+    pub(crate) fn new(select: Select<'a, R, L>) -> Self {
         SelectFuture { select: Some(select), alarm: None }
     }
 }
 
-impl<R> Future for SelectFuture<'_, R> {
+impl<'a, R, L: Alternatives<'a, R>> Future for SelectFuture<'a, R, L> {
     type Output = Result<R, SelectError>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -41,7 +53,7 @@ impl<R> Future for SelectFuture<'_, R> {
             Some(true) => engine.retry(),
             Some(false) => engine.renew(waiter),
             None => match engine.attempt() {
-                None if select.default.is_some() || select.engine.alternatives.is_empty() => {
+                None if select.default.is_some() || select.engine.count() == 0 => {
                     let select = this.select.take().expect("as above");
                     return Poll::Ready(select.otherwise());
                 }
@@ -64,7 +76,7 @@ impl<R> Future for SelectFuture<'_, R> {
     }
 }
 
-impl<R> fmt::Debug for SelectFuture<'_, R> {
+impl<'a, R, L: Alternatives<'a, R>> fmt::Debug for SelectFuture<'a, R, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("SelectFuture")
     }

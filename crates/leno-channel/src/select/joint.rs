@@ -7,36 +7,40 @@
 
 use leno_kernel::{Object, Waiter};
 
-use super::alternative::{Alternative, Attempt};
-use super::leg::Leg;
+use super::alternative::{Alternative, Attempt, Step};
 use super::pairing::pair;
+use super::strand::Strand;
 use super::ticket::settle_all;
 use crate::Label;
-use crate::exchange::{Offer, Offers, Seat};
+use crate::error::RecvError;
+use crate::exchange::{Coupon, Offer, Offers};
 
-/// The legs of a join, as one.
-pub(crate) trait Legs {
+/// The strands of a join, as one.
+pub trait Strands {
     /// What they receive together.
     type Values;
-    fn legs(&mut self) -> Vec<&mut dyn Leg>;
+    /// Does something with them, in any order.
+    fn each<X>(&mut self, f: impl FnOnce(&mut [&mut dyn Strand]) -> X) -> X;
+    /// What they have received.
     fn values(self) -> Self::Values;
 }
 
 /// See the module.
-pub(crate) struct Joint<L, H> {
-    legs: L,
+pub struct Joint<L, H> {
+    strands: L,
     /// Of these channels one is closed.
     closed: Option<Label>,
     is_shared: bool,
     handler: H,
 }
 
-impl<L: Legs, H> Joint<L, H> {
+impl<L: Strands, H> Joint<L, H> {
     /// # Panics
     /// If a channel is there twice.
     #[track_caller]
-    pub(crate) fn new(mut legs: L, handler: H) -> Self {
-        let mut objects: Vec<_> = legs.legs().iter().map(|leg| leg.object()).collect();
+    pub(crate) fn new(mut strands: L, handler: H) -> Self {
+        let mut objects: Vec<_> =
+            strands.each(|all| all.iter().map(|strand| strand.object()).collect());
         assert!(!objects.is_empty(), "a join needs a channel to receive from");
         objects.sort();
         let twice = objects.windows(2).find(|pair| pair[0] == pair[1]);
@@ -47,43 +51,49 @@ impl<L: Legs, H> Joint<L, H> {
             );
         }
         let is_shared = objects.iter().any(|object| object.is_shared());
-        Joint { legs, closed: None, is_shared, handler }
+        Joint { strands, closed: None, is_shared, handler }
     }
 
-    fn try_join(&mut self, seat: Option<&Seat>, waiter: Option<&Waiter>) -> Attempt {
-        // Cloning may be code of another executor: not under a lock.
-        let count = self.legs.legs().len();
-        let waiters: Vec<_> = waiter.map_or(Vec::new(), |waiter| vec![waiter.clone(); count]);
-        let mut legs = self.legs.legs();
-        legs.sort_by_key(|leg| leg.object().number());
-        legs.iter_mut().for_each(|leg| leg.lock());
-        let (attempt, closed) = take_all(&mut legs, seat);
-        if let (Attempt::NotReady, Some(seat)) = (attempt, seat) {
-            for (leg, waiter) in legs.iter_mut().zip(waiters) {
-                leg.stand(seat.clone(), waiter);
+    fn try_join(&mut self, coupon: Option<&Coupon>, waiter: Option<&Waiter>) -> Attempt {
+        let (attempt, closed) = self.strands.each(|strands| {
+            // Cloning may be code of another executor: not under a lock.
+            let waiters: Vec<_> =
+                waiter.map_or(Vec::new(), |waiter| vec![waiter.clone(); strands.len()]);
+            lock_all(strands);
+            let (attempt, closed) = take_all(strands, coupon);
+            if let (Attempt::NotReady, Some(coupon)) = (attempt, coupon) {
+                for (strand, waiter) in strands.iter_mut().zip(waiters) {
+                    strand.stand(coupon.clone(), waiter);
+                }
             }
-        }
-        legs.iter_mut().for_each(|leg| leg.unlock());
-        legs.iter_mut().for_each(|leg| leg.wake());
-        if let Some(place) = closed {
-            let label = legs[place].label();
-            self.closed = Some(label);
+            strands.iter_mut().for_each(|strand| strand.unlock());
+            strands.iter_mut().for_each(|strand| strand.wake());
+            (attempt, closed.map(|place| strands[place].label()))
+        });
+        if closed.is_some() {
+            self.closed = closed;
         }
         attempt
     }
 }
 
-/// Takes a value from each of the locked legs, or from none; or finds that one is closed.
-fn take_all(legs: &mut [&mut dyn Leg], seat: Option<&Seat>) -> (Attempt, Option<usize>) {
-    let own = seat.map(|seat| &*seat.ticket);
+/// In the order of their numbers, in which they then are.
+fn lock_all(strands: &mut [&mut dyn Strand]) {
+    strands.sort_by_key(|strand| strand.object().number());
+    strands.iter_mut().for_each(|strand| strand.lock());
+}
+
+/// Takes a value from each of the locked strands, or from none; or finds that one is closed.
+fn take_all(strands: &mut [&mut dyn Strand], coupon: Option<&Coupon>) -> (Attempt, Option<usize>) {
+    let own = coupon.map(|coupon| &*coupon.ticket);
     loop {
-        let mut offers: Vec<Vec<Offer>> = Vec::with_capacity(legs.len());
+        let mut offers: Vec<Vec<Offer>> = Vec::with_capacity(strands.len());
         let mut is_ready = true;
-        for (place, leg) in legs.iter().enumerate() {
-            match leg.offers(own) {
+        for (place, strand) in strands.iter().enumerate() {
+            match strand.offers(own) {
                 Offers::Some(some) => offers.push(some),
                 Offers::Nothing => is_ready = false,
-                Offers::Closed if seat.is_some_and(|own| !own.ticket.settle(own.alternative)) => {
+                Offers::Closed if coupon.is_some_and(|own| !own.ticket.settle(own.alternative)) => {
                     return (Attempt::Busy, None);
                 }
                 Offers::Closed => return (Attempt::Taken, Some(place)),
@@ -92,12 +102,12 @@ fn take_all(legs: &mut [&mut dyn Leg], seat: Option<&Seat>) -> (Attempt, Option<
         let Some(chosen) = is_ready.then(|| pair(&offers)).flatten() else {
             return (Attempt::NotReady, None);
         };
-        let mut seats: Vec<&Seat> = chosen.iter().filter_map(|offer| offer.seat()).collect();
-        seats.extend(seat);
-        match settle_all(&mut seats) {
+        let mut coupons: Vec<&Coupon> = chosen.iter().filter_map(|offer| offer.coupon()).collect();
+        coupons.extend(coupon);
+        match settle_all(&mut coupons) {
             Ok(()) => {
-                for (leg, offer) in legs.iter_mut().zip(&chosen) {
-                    leg.accept(offer);
+                for (strand, offer) in strands.iter_mut().zip(&chosen) {
+                    strand.accept(offer);
                 }
                 return (Attempt::Taken, None);
             }
@@ -110,43 +120,32 @@ fn take_all(legs: &mut [&mut dyn Leg], seat: Option<&Seat>) -> (Attempt, Option<
     }
 }
 
-impl<L: Legs, H, R> Alternative<R> for Joint<L, H>
-where
-    H: FnOnce(Result<L::Values, Label>) -> R,
-{
-    fn attempt(&mut self, seat: Option<&Seat>) -> Attempt {
-        debug_assert!(seat.is_none(), "whoever has a seat stands in line");
+impl<L: Strands, H> Step for Joint<L, H> {
+    fn attempt(&mut self, coupon: Option<&Coupon>) -> Attempt {
+        debug_assert!(coupon.is_none(), "whoever has a coupon stands in line");
         self.try_join(None, None)
     }
 
-    fn enlist(&mut self, seat: &Seat, waiter: &Waiter) -> Attempt {
-        self.try_join(Some(seat), Some(waiter))
+    fn enlist(&mut self, coupon: &Coupon, waiter: &Waiter) -> Attempt {
+        self.try_join(Some(coupon), Some(waiter))
     }
 
-    fn retry(&mut self, seat: &Seat, waiter: &Waiter) -> Attempt {
-        self.try_join(Some(seat), Some(waiter))
+    fn retry(&mut self, coupon: &Coupon, waiter: &Waiter) -> Attempt {
+        self.try_join(Some(coupon), Some(waiter))
     }
 
     fn leave(&mut self, _: &Waiter) {
-        self.legs.legs().into_iter().for_each(|leg| leg.leave());
-    }
-
-    fn finish(self: Box<Self>) -> R {
-        let this = *self;
-        let values = match this.closed {
-            Some(label) => Err(label),
-            None => Ok(this.legs.values()),
-        };
-        (this.handler)(values)
+        self.strands.each(|all| all.iter_mut().for_each(|strand| strand.leave()));
     }
 
     fn is_ready(&mut self) -> bool {
-        let mut legs = self.legs.legs();
-        legs.sort_by_key(|leg| leg.object().number());
-        legs.iter_mut().for_each(|leg| leg.lock());
-        let is_ready = legs.iter().all(|leg| !matches!(leg.offers(None), Offers::Nothing));
-        legs.iter_mut().for_each(|leg| leg.unlock());
-        is_ready
+        self.strands.each(|strands| {
+            lock_all(strands);
+            let mut offers = strands.iter().map(|strand| strand.offers(None));
+            let is_ready = offers.all(|offers| !matches!(offers, Offers::Nothing));
+            strands.iter_mut().for_each(|strand| strand.unlock());
+            is_ready
+        })
     }
 
     fn object(&self) -> Option<Object> {
@@ -158,6 +157,23 @@ where
     }
 
     fn turn(&mut self) -> Option<usize> {
-        self.legs.legs().first_mut().map(|leg| leg.turn())
+        self.strands.each(|all| all.first_mut().map(|strand| strand.turn()))
+    }
+}
+
+impl<L: Strands, H, R> Alternative<R> for Joint<L, H>
+where
+    H: FnOnce(Result<L::Values, RecvError>) -> R,
+{
+    fn finish(self) -> R {
+        let values = match self.closed {
+            Some(label) => Err(RecvError::Closed(label)),
+            None => Ok(self.strands.values()),
+        };
+        (self.handler)(values)
+    }
+
+    fn finish_boxed(self: Box<Self>) -> R {
+        self.finish()
     }
 }

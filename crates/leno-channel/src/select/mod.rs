@@ -7,21 +7,27 @@
 //! `README.md` beside this file has the protocol and the races it must win.
 
 mod alternative;
+mod descriptor;
 mod engine;
 mod exchange;
 mod future;
 pub(crate) mod joint;
-pub(crate) mod leg;
+mod list;
 mod macros;
+mod moment;
 mod order;
 mod pairing;
 mod source;
+pub(crate) mod strand;
 pub(crate) mod ticket;
 
+pub(crate) use alternative::Alternative;
+pub use alternative::Receive;
 pub(crate) use alternative::sealed;
-pub use alternative::{Arm, Receive};
-pub(crate) use exchange::Take;
+pub(crate) use exchange::{Take, Wrap};
+pub(crate) use future::OneFuture;
 pub use future::SelectFuture;
+pub use list::Many;
 pub use macros::Which;
 pub use order::Turn;
 pub(crate) use source::Draw;
@@ -33,15 +39,21 @@ use core::time::Duration;
 use leno_kernel::{Reason, Time, Waiter, Wake, deadline_in};
 
 use self::engine::Engine;
+use self::exchange::Give;
+use self::list::{Alternatives, Nothing};
+use self::moment::{Moment, Otherwise};
 use self::order::Order;
 use crate::Sender;
 use crate::error::{RecvError, SendError};
 use crate::flavour::Flavour;
 use crate::join::Joinable;
-use crate::timer::Until;
 use crate::wait::park;
 
 /// Alternatives to wait for; `R` is what every handler returns.
+///
+/// Its type says what the alternatives are: each one added makes another type. So they need no memory
+/// but the caller's, and a select over shared ends is `Send`, one over local ends is not. Where their
+/// number is not known, there is [`Select::many`].
 ///
 /// # Examples
 /// ```
@@ -60,9 +72,10 @@ use crate::wait::park;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use = "a select does nothing unless it waits"]
-pub struct Select<'a, R> {
-    engine: Engine<'a, R>,
-    default: Option<Box<dyn FnOnce() -> R + 'a>>,
+pub struct Select<'a, R, L: Alternatives<'a, R> = Nothing> {
+    engine: Engine<'a, R, L>,
+    /// Which alternative is not to wait at all.
+    default: Option<usize>,
 }
 
 /// No alternative was taken.
@@ -77,11 +90,39 @@ pub enum SelectError {
     Exiting,
 }
 
-impl<'a, R> Select<'a, R> {
+impl<R> Select<'_, R> {
     /// No alternatives yet; the order is fair: if several are ready, the policy chooses, or without
     /// one another is tried first each time.
-    pub fn new() -> Select<'a, R> {
-        Select { engine: Engine::new(), default: None }
+    pub fn new() -> Self {
+        Select::of(Nothing)
+    }
+}
+
+impl<'a, R> Select<'a, R, Many<'a, R>> {
+    /// The same, for a number of alternatives that is not known where the select is written: they have
+    /// boxes, and adding one does not change the type.
+    ///
+    /// # Examples
+    /// ```
+    /// use leno_channel::{Select, bounded};
+    ///
+    /// let ends: Vec<_> = (0..10).map(|_| bounded(1)).collect();
+    /// ends[7].0.send("here")?;
+    /// let mut select = Select::many();
+    /// for (number, (_, rx)) in ends.iter().enumerate() {
+    ///     select = select.recv(rx, move |value| (number, value));
+    /// }
+    /// assert_eq!(select.wait(), Ok((7, Ok("here"))));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn many() -> Self {
+        Select::of(Many::new())
+    }
+}
+
+impl<'a, R, L: Alternatives<'a, R>> Select<'a, R, L> {
+    fn of(list: L) -> Self {
+        Select { engine: Engine::new(list, Order::Fair), default: None }
     }
 
     /// Of several that are ready, takes the one that was added first.
@@ -122,13 +163,14 @@ impl<'a, R> Select<'a, R> {
     }
 
     /// Receives: from a channel, a timer, a lock.
-    pub fn recv<S: Receive>(
+    pub fn recv<S: Receive, H>(
         self,
         from: &'a S,
-        handler: impl FnOnce(Result<S::Item<'a>, RecvError>) -> R + 'a,
-    ) -> Self
+        handler: H,
+    ) -> Select<'a, R, L::With<S::Arm<'a, R, H>>>
     where
-        R: 'a,
+        H: FnOnce(Result<S::Item<'a>, RecvError>) -> R + 'a,
+        S::Arm<'a, R, H>: 'a,
     {
         self.add(from.arm(handler))
     }
@@ -142,16 +184,17 @@ impl<'a, R> Select<'a, R> {
     /// assert_eq!(rx.recv()?, 5);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn send<T, F: Flavour>(
+    pub fn send<T, F: Flavour, H>(
         self,
         to: &'a Sender<T, F>,
         value: T,
-        handler: impl FnOnce(Result<(), SendError<T>>) -> R + 'a,
-    ) -> Self
+        handler: H,
+    ) -> Select<'a, R, L::With<Give<'a, T, F, H>>>
     where
         T: 'a,
+        H: FnOnce(Result<(), SendError<T>>) -> R + 'a,
     {
-        self.add(Arm(Box::new(exchange::Give::new(to, value, handler))))
+        self.add(Give::new(to, value, handler))
     }
 
     /// Receives one value from each of several channels, or none; see [`join`](crate::join()).
@@ -168,13 +211,10 @@ impl<'a, R> Select<'a, R> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[track_caller]
-    pub fn join<J: Joinable<'a>>(
-        self,
-        from: J,
-        handler: impl FnOnce(Result<J::Values, RecvError>) -> R + 'a,
-    ) -> Self
+    pub fn join<J: Joinable, H>(self, from: J, handler: H) -> Select<'a, R, L::With<J::Arm<R, H>>>
     where
-        R: 'a,
+        H: FnOnce(Result<J::Values, RecvError>) -> R + 'a,
+        J::Arm<R, H>: 'a,
     {
         self.add(from.arm(handler))
     }
@@ -188,7 +228,10 @@ impl<'a, R> Select<'a, R> {
     /// let select = leno_channel::Select::new().after(Duration::from_millis(1), || "over");
     /// assert_eq!(select.wait(), Ok("over"));
     /// ```
-    pub fn after(self, limit: Duration, handler: impl FnOnce() -> R + 'a) -> Self {
+    pub fn after<H>(self, limit: Duration, handler: H) -> Select<'a, R, L::With<Moment<H>>>
+    where
+        H: FnOnce() -> R + 'a,
+    {
         self.deadline(deadline_in(limit), handler)
     }
 
@@ -199,11 +242,15 @@ impl<'a, R> Select<'a, R> {
     /// let select = leno_channel::Select::new().deadline(leno_kernel::now(), || "over");
     /// assert_eq!(select.wait(), Ok("over"));
     /// ```
-    pub fn deadline(self, deadline: Time, handler: impl FnOnce() -> R + 'a) -> Self {
-        self.add(Arm(Box::new(Draw::new(Until(deadline), |_| handler()))))
+    pub fn deadline<H>(self, deadline: Time, handler: H) -> Select<'a, R, L::With<Moment<H>>>
+    where
+        H: FnOnce() -> R + 'a,
+    {
+        self.add(Moment::new(deadline, handler))
     }
 
-    /// Waits for whatever a user has defined; for the end of a coroutine, whose handle is a source.
+    /// Waits for whatever a user has defined; for the end of a coroutine, whose handle is a source;
+    /// for a file descriptor, by [`wait_async`](leno_kernel::io::Descriptor::wait_async).
     ///
     /// # Examples
     /// ```
@@ -219,12 +266,15 @@ impl<'a, R> Select<'a, R> {
     /// assert_eq!(waits.join()?, Ok(42));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn source<S: Source + 'a>(
+    pub fn source<S: Source + 'a, H>(
         self,
         source: S,
-        handler: impl FnOnce(S::Item) -> R + 'a,
-    ) -> Self {
-        self.add(Arm(Box::new(Draw::new(source, handler))))
+        handler: H,
+    ) -> Select<'a, R, L::With<Draw<S, H>>>
+    where
+        H: FnOnce(S::Item) -> R + 'a,
+    {
+        self.add(Draw::new(source, handler))
     }
 
     /// What to do instead of waiting, if no alternative is ready.
@@ -235,15 +285,18 @@ impl<'a, R> Select<'a, R> {
     /// let select = leno_channel::Select::new().recv(&rx, |_| "something");
     /// assert_eq!(select.default(|| "nothing").wait(), Ok("nothing"));
     /// ```
-    pub fn default(mut self, handler: impl FnOnce() -> R + 'a) -> Self {
-        self.default = Some(Box::new(handler));
-        self
+    pub fn default<H>(mut self, handler: H) -> Select<'a, R, L::With<Otherwise<H>>>
+    where
+        H: FnOnce() -> R + 'a,
+    {
+        self.default = Some(self.engine.count());
+        self.add(Otherwise::new(handler))
     }
 
     /// Adds an alternative.
-    fn add(mut self, arm: Arm<'a, R>) -> Self {
-        self.engine.alternatives.push(arm.0);
-        self
+    fn add<A: Alternative<R> + 'a>(mut self, one: A) -> Select<'a, R, L::With<A>> {
+        let (list, order) = self.engine.take();
+        Select { engine: Engine::new(list.with(one), order), default: self.default }
     }
 
     /// Takes an alternative, and calls its handler.
@@ -266,9 +319,10 @@ impl<'a, R> Select<'a, R> {
     #[track_caller]
     pub fn wait(mut self) -> Result<R, SelectError> {
         if let Some(taken) = self.engine.attempt() {
+            leno_kernel::give_way();
             return Ok(self.engine.finish(taken));
         }
-        if self.default.is_some() || self.engine.alternatives.is_empty() {
+        if self.default.is_some() || self.engine.count() == 0 {
             return self.otherwise();
         }
         let waiter = Waiter::current();
@@ -328,12 +382,14 @@ impl<'a, R> Select<'a, R> {
     /// assert_eq!(one, Ok(1));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn wait_async(self) -> SelectFuture<'a, R> {
+    pub fn wait_async(self) -> SelectFuture<'a, R, L> {
         SelectFuture::new(self)
     }
 
-    fn otherwise(self) -> Result<R, SelectError> {
-        self.default.map_or(Err(SelectError::NoAlternative), |default| Ok(default()))
+    fn otherwise(mut self) -> Result<R, SelectError> {
+        let place = self.default.ok_or(SelectError::NoAlternative)?;
+        let (list, _) = self.engine.take();
+        Ok(list.finish(place))
     }
 }
 
@@ -343,9 +399,9 @@ impl<R> Default for Select<'_, R> {
     }
 }
 
-impl<R> fmt::Debug for Select<'_, R> {
+impl<'a, R, L: Alternatives<'a, R>> fmt::Debug for Select<'a, R, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Select({} alternatives)", self.engine.alternatives.len())
+        write!(f, "Select({} alternatives)", self.engine.count())
     }
 }
 

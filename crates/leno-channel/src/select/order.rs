@@ -1,11 +1,11 @@
 //! Which alternative is tried first.
 
-use core::cell::Cell;
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Where a select with [`Select::round_robin`](super::Select::round_robin) goes on next time: after
 /// the alternative that was taken last.
 #[derive(Debug, Default)]
-pub struct Turn(Cell<usize>);
+pub struct Turn(AtomicUsize);
 
 impl Turn {
     /// Begins with the first.
@@ -15,6 +15,7 @@ impl Turn {
 }
 
 /// See the module.
+#[derive(Clone, Copy)]
 pub(crate) enum Order<'a> {
     /// The policy's choice; without one, another alternative first each time.
     Fair,
@@ -27,7 +28,7 @@ pub(crate) enum Order<'a> {
 impl Order<'_> {
     pub(crate) fn taken(&self, alternative: usize) {
         if let Order::RoundRobin(turn) = self {
-            turn.0.set(alternative + 1);
+            turn.0.store(alternative + 1, Relaxed);
         }
     }
 
@@ -36,7 +37,7 @@ impl Order<'_> {
         match self {
             Order::Fair => turn(),
             Order::Priority => 0,
-            Order::RoundRobin(turn) => turn.0.get(),
+            Order::RoundRobin(turn) => turn.0.load(Relaxed),
         }
     }
 }

@@ -46,7 +46,7 @@ fn choose<'a>(
 }
 
 fn is_same(one: &Offer, other: &Offer) -> bool {
-    match (one.seat(), other.seat()) {
+    match (one.coupon(), other.coupon()) {
         (Some(one), Some(other)) => Arc::ptr_eq(&one.ticket, &other.ticket),
         _ => false,
     }
@@ -57,17 +57,17 @@ mod tests {
     use leno_kernel::Object;
 
     use super::*;
-    use crate::exchange::{Key, Seat};
+    use crate::exchange::{Coupon, Key};
     use crate::select::ticket::Ticket;
 
     /// Offers by the numbers of their selects; 0 is a party that is in none.
     fn offers(numbers: &[&[usize]]) -> Vec<Vec<Offer>> {
-        let tickets: Vec<_> = (0..9).map(|_| Ticket::new(Object::local())).collect();
+        let tickets: Vec<_> = (0..9).map(|_| Ticket::take(Object::local())).collect();
         let offer = |number: usize| {
             let ticket = tickets[number].clone();
             Offer::Party(
                 Key::numbered(number),
-                (number > 0).then_some(Seat { ticket, alternative: 0 }),
+                (number > 0).then_some(Coupon { ticket, alternative: 0 }),
             )
         };
         numbers.iter().map(|of| of.iter().map(|number| offer(*number)).collect()).collect()

@@ -6,9 +6,9 @@
 
 use leno_kernel::{JoinError, JoinHandle, Object, Time, Waiter};
 
-use super::alternative::{Alternative, Attempt};
+use super::alternative::{Alternative, Attempt, Step};
 use super::ticket::Ticket;
-use crate::exchange::Seat;
+use crate::exchange::Coupon;
 
 /// Something that a select can wait for, besides channels.
 ///
@@ -136,7 +136,7 @@ impl<T> Source for JoinHandle<T> {
 }
 
 /// Takes from a source.
-pub(crate) struct Draw<S: Source, H> {
+pub struct Draw<S: Source, H> {
     source: S,
     item: Option<S::Item>,
     handler: H,
@@ -159,33 +159,37 @@ impl Drop for Claimed<'_> {
     }
 }
 
-impl<S: Source, H, R> Alternative<R> for Draw<S, H>
-where
-    H: FnOnce(S::Item) -> R,
-{
-    fn attempt(&mut self, seat: Option<&Seat>) -> Attempt {
-        if seat.is_some_and(|seat| !seat.ticket.claim()) {
-            return Attempt::Busy;
-        }
-        let mut claimed = Claimed(seat.map(|seat| &*seat.ticket));
-        self.item = self.source.take();
-        if self.item.is_none() {
-            return Attempt::NotReady;
-        }
-        claimed.0 = None;
-        if let Some(seat) = seat {
-            seat.ticket.confirm(seat.alternative);
-        }
-        Attempt::Taken
+/// Looks whether there is something to take, and takes it, while no partner can meet the select.
+pub(super) fn look(coupon: Option<&Coupon>, take: impl FnOnce() -> bool) -> Attempt {
+    if coupon.is_some_and(|coupon| !coupon.ticket.claim()) {
+        return Attempt::Busy;
+    }
+    let mut claimed = Claimed(coupon.map(|coupon| &*coupon.ticket));
+    if !take() {
+        return Attempt::NotReady;
+    }
+    claimed.0 = None;
+    if let Some(coupon) = coupon {
+        coupon.ticket.confirm(coupon.alternative);
+    }
+    Attempt::Taken
+}
+
+impl<S: Source, H> Step for Draw<S, H> {
+    fn attempt(&mut self, coupon: Option<&Coupon>) -> Attempt {
+        look(coupon, || {
+            self.item = self.source.take();
+            self.item.is_some()
+        })
     }
 
-    fn enlist(&mut self, seat: &Seat, waiter: &Waiter) -> Attempt {
+    fn enlist(&mut self, coupon: &Coupon, waiter: &Waiter) -> Attempt {
         self.source.wait(waiter);
-        self.attempt(Some(seat))
+        self.attempt(Some(coupon))
     }
 
-    fn retry(&mut self, seat: &Seat, waiter: &Waiter) -> Attempt {
-        self.enlist(seat, waiter)
+    fn retry(&mut self, coupon: &Coupon, waiter: &Waiter) -> Attempt {
+        self.enlist(coupon, waiter)
     }
 
     fn renew(&mut self, old: &Waiter, _: &Waiter) {
@@ -194,10 +198,6 @@ where
 
     fn leave(&mut self, waiter: &Waiter) {
         self.source.leave(waiter);
-    }
-
-    fn finish(self: Box<Self>) -> R {
-        (self.handler)(self.item.expect("it was taken"))
     }
 
     fn is_ready(&mut self) -> bool {
@@ -214,5 +214,15 @@ where
 
     fn deadline(&self) -> Option<Time> {
         self.source.deadline()
+    }
+}
+
+impl<S: Source, H: FnOnce(S::Item) -> R, R> Alternative<R> for Draw<S, H> {
+    fn finish(self) -> R {
+        (self.handler)(self.item.expect("it was taken"))
+    }
+
+    fn finish_boxed(self: Box<Self>) -> R {
+        self.finish()
     }
 }

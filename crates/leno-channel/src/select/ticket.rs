@@ -15,12 +15,16 @@
 //!   is not: a claimant takes no lock, and waits only for tickets of higher ids, so it comes to an
 //!   end. Whoever finds one done releases those that it has.
 //! - Done is final. Which alternative it was stands in the same word.
+//! - A ticket is used again, under another id, only when its owner has the last reference to it: then
+//!   it stands in no line, and nobody is about to claim it.
 
+#[cfg(not(loom))]
+use core::cell::RefCell;
 use std::sync::Arc;
 
 use leno_kernel::Object;
 
-use crate::exchange::Seat;
+use crate::exchange::Coupon;
 use crate::sync::{
     AtomicU32,
     Ordering::{AcqRel, Acquire, Release},
@@ -34,16 +38,43 @@ const GIVEN_UP: u32 = 2;
 /// Done; the number of the alternative is added.
 const DONE: u32 = 3;
 
+/// How many tickets a thread keeps.
+const KEPT: usize = 32;
+
 /// See the module.
-pub(crate) struct Ticket {
+#[derive(Debug)]
+pub struct Ticket {
     /// What its owner waits on; the number is the ticket's id.
     pub(crate) object: Object,
     word: AtomicU32,
 }
 
 impl Ticket {
-    pub(crate) fn new(object: Object) -> Arc<Ticket> {
-        Arc::new(Ticket { object, word: AtomicU32::new(WAITING) })
+    fn new(object: Object) -> Ticket {
+        Ticket { object, word: AtomicU32::new(WAITING) }
+    }
+
+    /// One that is waiting: a used one, if this thread has any.
+    pub(crate) fn take(object: Object) -> Arc<Ticket> {
+        if let Some(mut used) = kept(Vec::pop)
+            && let Some(ticket) = Arc::get_mut(&mut used)
+        {
+            *ticket = Ticket::new(object);
+            return used;
+        }
+        Arc::new(Ticket::new(object))
+    }
+
+    /// Keeps one that its owner needs no more, unless others still look at it.
+    pub(crate) fn put_away(mut self: Arc<Ticket>) {
+        if Arc::get_mut(&mut self).is_some() {
+            kept(|all| {
+                if all.len() < KEPT {
+                    all.push(self);
+                }
+                None
+            });
+        }
     }
 
     /// Takes an alternative, unless one was taken before.
@@ -100,16 +131,32 @@ impl Ticket {
     }
 }
 
+/// The tickets that this thread keeps. Not inlined, so that a coroutine that was moved to another thread
+/// does not use those of the old one.
+#[cfg(not(loom))]
+#[inline(never)]
+fn kept(f: impl FnOnce(&mut Vec<Arc<Ticket>>) -> Option<Arc<Ticket>>) -> Option<Arc<Ticket>> {
+    thread_local!(static KEPT: RefCell<Vec<Arc<Ticket>>> = const { RefCell::new(Vec::new()) });
+    // Nothing, when the thread ends.
+    KEPT.try_with(|all| f(&mut all.borrow_mut())).ok().flatten()
+}
+
+/// loom knows its atomics for one run only.
+#[cfg(loom)]
+fn kept(f: impl FnOnce(&mut Vec<Arc<Ticket>>) -> Option<Arc<Ticket>>) -> Option<Arc<Ticket>> {
+    f(&mut Vec::new())
+}
+
 /// Settles all of them, or none: then says which one was done before. No ticket is there twice.
-pub(crate) fn settle_all(seats: &mut [&Seat]) -> Result<(), Seat> {
-    seats.sort_unstable_by_key(|seat| seat.ticket.object.number());
-    for (place, seat) in seats.iter().enumerate() {
-        if !seat.ticket.claim() {
-            seats[..place].iter().for_each(|seat| seat.ticket.release());
-            return Err((*seat).clone());
+pub(crate) fn settle_all(coupons: &mut [&Coupon]) -> Result<(), Coupon> {
+    coupons.sort_unstable_by_key(|coupon| coupon.ticket.object.number());
+    for (place, coupon) in coupons.iter().enumerate() {
+        if !coupon.ticket.claim() {
+            coupons[..place].iter().for_each(|coupon| coupon.ticket.release());
+            return Err((*coupon).clone());
         }
     }
-    seats.iter().for_each(|seat| seat.ticket.confirm(seat.alternative));
+    coupons.iter().for_each(|coupon| coupon.ticket.confirm(coupon.alternative));
     Ok(())
 }
 
@@ -129,7 +176,7 @@ pub(crate) trait Claimant {
     /// Its own ticket, with which it may stand in the opposite line.
     fn ticket(&self) -> Option<&Ticket>;
     /// Makes sure that both are free, and takes them.
-    fn claim(&self, other: Option<&Seat>) -> Claim;
+    fn claim(&self, other: Option<&Coupon>) -> Claim;
 }
 
 /// One that stands in no line.
@@ -142,20 +189,20 @@ impl Claimant for Caller {
     }
 
     #[inline(always)]
-    fn claim(&self, other: Option<&Seat>) -> Claim {
+    fn claim(&self, other: Option<&Coupon>) -> Claim {
         match other {
-            Some(seat) if !seat.ticket.settle(seat.alternative) => Claim::Lost,
+            Some(coupon) if !coupon.ticket.settle(coupon.alternative) => Claim::Lost,
             _ => Claim::Won,
         }
     }
 }
 
-impl Claimant for Seat {
+impl Claimant for Coupon {
     fn ticket(&self) -> Option<&Ticket> {
         Some(&self.ticket)
     }
 
-    fn claim(&self, other: Option<&Seat>) -> Claim {
+    fn claim(&self, other: Option<&Coupon>) -> Claim {
         let Some(other) = other else {
             return if self.ticket.settle(self.alternative) { Claim::Won } else { Claim::Busy };
         };

@@ -1,0 +1,35 @@
+//! The checks of debug builds find what they are there for.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use leno_kernel::bell::Bell;
+
+use super::*;
+
+fn waiter() -> Waiter {
+    Waiter::Thread(Arc::new(Bell::new()))
+}
+
+/// What the check says.
+#[track_caller]
+fn found(exchange: &Exchange<u32>) -> String {
+    let panic = catch_unwind(AssertUnwindSafe(|| exchange.check_all())).expect_err("nothing found");
+    panic.downcast_ref::<String>().expect("it says what").clone()
+}
+
+#[test]
+fn k4_both_hungry_and_blocked_ones_are_found() {
+    let mut exchange = Exchange::new(0, Object::local());
+    exchange.parties.add(&mut exchange.hungry, waiter(), None, None);
+    exchange.check_all();
+    exchange.parties.add(&mut exchange.blocked, waiter(), Some(1), None);
+    assert!(found(&exchange).starts_with("someone is hungry at channel #"));
+}
+
+#[test]
+fn someone_blocked_where_there_is_room_is_found() {
+    let mut exchange = Exchange::new(1, Object::local());
+    exchange.parties.add(&mut exchange.blocked, waiter(), Some(1), None);
+    assert!(found(&exchange).starts_with("someone is blocked at channel #"));
+}

@@ -1,0 +1,126 @@
+//! One channel of a join: locked, looked at, and either taken from or not.
+
+use leno_kernel::{Object, Waiter};
+
+use super::ticket::Ticket;
+use crate::channel::Channel;
+use crate::exchange::{Coupon, Exchange, Key, Offer, Offers, Side, Wakes};
+use crate::flavour::Flavour;
+use crate::{Label, Receiver};
+
+/// What a join does with each of its channels. Between [`lock`](Strand::lock) and
+/// [`unlock`](Strand::unlock) nobody else sees the channel.
+pub trait Strand {
+    /// Which channel.
+    fn object(&self) -> Object;
+    /// What messages call it.
+    fn label(&self) -> Label;
+    /// Locks it.
+    fn lock(&mut self);
+    /// Releases the lock; then [`wake`](Strand::wake).
+    fn unlock(&mut self);
+    /// Wakes whoever was met.
+    fn wake(&mut self);
+    /// What can be taken now, other than from one's own select.
+    fn offers(&self, own: Option<&Ticket>) -> Offers;
+    /// Takes it.
+    fn accept(&mut self, offer: &Offer);
+    /// Stands in line, or renews the waiter of one that does.
+    fn stand(&mut self, coupon: Coupon, waiter: Waiter);
+    /// Leaves the line. Locks by itself.
+    fn leave(&mut self);
+    /// A number that changes from one fair select to the next.
+    fn turn(&mut self) -> usize;
+}
+
+/// What a strand is between two attempts: where it stands in line, and the value that was accepted. It
+/// holds no lock, so that a join that waits may go to another thread.
+pub struct Intake<'a, T, F: Flavour> {
+    channel: &'a Channel<T, F>,
+    key: Option<Key>,
+    value: Option<T>,
+}
+
+/// A strand, for the time of an attempt.
+pub(crate) struct Held<'h, 'a, T, F: Flavour> {
+    intake: &'h mut Intake<'a, T, F>,
+    exchange: Option<F::Guard<'a, Exchange<T>>>,
+    /// What is left to do once no lock is held.
+    wakes: Wakes,
+    old: Option<Waiter>,
+}
+
+impl<'a, T, F: Flavour> Intake<'a, T, F> {
+    pub(crate) fn new(receiver: &'a Receiver<T, F>) -> Self {
+        Intake { channel: &receiver.channel, key: None, value: None }
+    }
+
+    /// For an attempt.
+    pub(crate) fn held(&mut self) -> Held<'_, 'a, T, F> {
+        Held { intake: self, exchange: None, wakes: Wakes::Nobody, old: None }
+    }
+
+    /// The value that was accepted.
+    pub(crate) fn value(self) -> T {
+        self.value.expect("a join that was taken has a value of each channel")
+    }
+}
+
+impl<T, F: Flavour> Held<'_, '_, T, F> {
+    fn locked(&mut self) -> &mut Exchange<T> {
+        self.exchange.as_mut().expect("it is locked")
+    }
+}
+
+impl<T, F: Flavour> Strand for Held<'_, '_, T, F> {
+    fn object(&self) -> Object {
+        self.intake.channel.object
+    }
+
+    fn label(&self) -> Label {
+        self.intake.channel.label()
+    }
+
+    fn lock(&mut self) {
+        self.exchange = Some(self.intake.channel.lock());
+    }
+
+    fn unlock(&mut self) {
+        self.exchange = None;
+    }
+
+    fn wake(&mut self) {
+        core::mem::replace(&mut self.wakes, Wakes::Nobody).wake();
+        self.old = None;
+    }
+
+    fn offers(&self, own: Option<&Ticket>) -> Offers {
+        self.exchange.as_ref().expect("it is locked").offers(own)
+    }
+
+    fn accept(&mut self, offer: &Offer) {
+        let (value, wakes) = self.locked().accept(offer);
+        self.intake.value = Some(value);
+        self.wakes = wakes;
+    }
+
+    fn stand(&mut self, coupon: Coupon, waiter: Waiter) {
+        match self.intake.key {
+            Some(key) => self.old = self.locked().renew(key, waiter),
+            None => {
+                let key = self.locked().wait_joining(waiter, coupon);
+                self.intake.key = Some(key);
+            }
+        }
+    }
+
+    fn leave(&mut self) {
+        let Some(key) = self.intake.key.take() else { return };
+        let left = self.intake.channel.lock().withdraw(Side::Joiners, key);
+        drop(left);
+    }
+
+    fn turn(&mut self) -> usize {
+        self.intake.channel.lock().next_turn()
+    }
+}
