@@ -1,0 +1,86 @@
+//! Progress that must be made: a monitor is hot while something is owed.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::rc::Rc;
+
+use leno_kernel::{Name, world};
+
+/// What the recorder sees of a monitor.
+#[derive(Clone, Debug)]
+pub(crate) struct Heat {
+    pub(crate) name: Name,
+    /// For how many operations it has been hot; `None` if it is cold.
+    pub(crate) hot: Option<u64>,
+}
+
+/// The monitors of one run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Heats(Rc<RefCell<Vec<Rc<RefCell<Heat>>>>>);
+
+/// Watches that progress is made: while it is *hot*, something is owed. A run in which it stays hot
+/// for longer than the explorer's patience, or to the end, has failed.
+///
+/// # Examples
+/// ```
+/// use leno_explore::{Explorer, Monitor};
+///
+/// let result = Explorer::new().runs(1).run(|| {
+///     let monitor = Monitor::new("a request is answered");
+///     monitor.hot();
+/// });
+/// assert!(result.unwrap_err().to_string().contains("a request is answered"));
+/// ```
+pub struct Monitor(Rc<RefCell<Heat>>);
+
+impl Monitor {
+    /// A cold one. Outside an exploration nobody watches it.
+    pub fn new(name: impl Into<Name>) -> Monitor {
+        let heat = Rc::new(RefCell::new(Heat { name: name.into(), hot: None }));
+        let run = world::baggage().and_then(|baggage| baggage.downcast::<Heats>().ok());
+        if let Some(heats) = run {
+            heats.0.borrow_mut().push(heat.clone());
+        }
+        Monitor(heat)
+    }
+
+    /// Something is owed now.
+    pub fn hot(&self) {
+        self.0.borrow_mut().hot.get_or_insert(0);
+    }
+
+    /// Nothing is owed any more.
+    pub fn cold(&self) {
+        self.0.borrow_mut().hot = None;
+    }
+}
+
+impl fmt::Debug for Monitor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Monitor({:?})", self.0.borrow())
+    }
+}
+
+impl Heats {
+    /// Forgets the monitors of the last run.
+    pub(crate) fn clear(&self) {
+        self.0.borrow_mut().clear();
+    }
+
+    /// One more operation; the name of a monitor that has been hot for longer than `patience`.
+    pub(crate) fn tick(&self, patience: u64) -> Option<Name> {
+        self.0.borrow().iter().find_map(|heat| {
+            let mut heat = heat.borrow_mut();
+            let hot = heat.hot.as_mut()?;
+            *hot += 1;
+            (*hot > patience).then(|| heat.name.clone())
+        })
+    }
+
+    /// The name of a monitor that is hot.
+    pub(crate) fn left_hot(&self) -> Option<Name> {
+        let heats = self.0.borrow();
+        let hot = heats.iter().find(|heat| heat.borrow().hot.is_some())?;
+        Some(hot.borrow().name.clone())
+    }
+}

@@ -1,0 +1,32 @@
+//! Threads of an explored program.
+
+use core::time::Duration;
+
+use leno_kernel::world;
+use leno_kernel::{JoinHandle, Name};
+
+/// Spawns a thread into the calling code's exploration. It is a coroutine that finds itself on a
+/// plain thread.
+///
+/// # Panics
+/// Outside an exploration.
+#[track_caller]
+pub fn spawn<T: Send + 'static>(
+    name: impl Into<Name>,
+    f: impl FnOnce() -> T + Send + 'static,
+) -> JoinHandle<T> {
+    match world::spawn(name, f) {
+        Some(handle) => handle,
+        None => panic!("explore::thread is for programs that are being explored"),
+    }
+}
+
+/// Lets other threads run.
+pub fn yield_now() {
+    leno_kernel::yield_now();
+}
+
+/// Waits for `time` to pass, which takes none.
+pub fn sleep(time: Duration) {
+    leno_kernel::sleep(time);
+}
