@@ -1,8 +1,10 @@
-//! The `leno` command: a tour of what leno does, run live and checked, and the benches.
+//! The `leno` command: a tour of what leno does, run live and checked, pictures of what
+//! happens in a system, and the benches.
 #![forbid(unsafe_code)]
 
 mod bench;
 mod tour;
+mod trace;
 
 use std::process::ExitCode;
 
@@ -11,11 +13,13 @@ leno: coroutines for Rust
 
 usage: leno [tour] [--list] [--only NAME]   a guided, checked run through what leno does
        leno bench [OPTIONS]                 leno beside its peers (leno bench --help)
+       leno trace [OPTIONS]                 pictures of what happened (leno trace --help)
        leno help                            this text
 
 examples:
   leno                          the whole tour
   leno tour --only million      one stop of it
+  leno trace --html run.html    a timeline of a small pipeline, to open in a browser
   leno bench --quick            all benches, roughly: half a minute once built
 ";
 
@@ -25,6 +29,7 @@ fn main() -> ExitCode {
         None => tour::run(&[]),
         Some((first, rest)) => match first.as_str() {
             "tour" => tour::run(rest),
+            "trace" => trace::run(rest),
             "bench" => bench::run(rest),
             "help" | "--help" | "-h" => {
                 print!("{HELP}");

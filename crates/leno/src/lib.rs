@@ -30,9 +30,12 @@
 //! - [`list`] and [`trace`]: who is alive, where it is suspended, what it does. [`check_stack`] and
 //!   [`stack_left`] ask before an overflow, [`stack_figures`] what stacks there are.
 //! - [`kernel`]: systems that decide who runs: on one core or several, by policies that are user
-//!   code, in real or virtual time; bodies are closures or futures.
+//!   code, in real or virtual time; bodies are closures or futures. [`kernel::io`] waits for file
+//!   descriptors.
 //! - [`channel`]: values and signals between coroutines, threads and futures: channels, select,
 //!   joins of several, timers, locks.
+//! - [`explore`]: tests that run a program under every schedule, and shrink and replay what fails.
+//! - [`picture`]: what happened in a system, as a timeline or a trace; who waits for what.
 //! - [`migrate`] and [`shared`]: stealing by other threads, and very many coroutines on few stacks.
 //!   Both ask for an `unsafe` promise.
 //!
@@ -57,6 +60,13 @@ pub use leno_coroutine::*;
 pub use leno_kernel as kernel;
 
 pub use leno_channel as channel;
+pub use leno_explore as explore;
+pub use leno_picture as picture;
+
+/// The project's page on testing, so that its example is tested.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/testing.md")]
+struct Testing;
 
 /// The project's README, so that its example is tested.
 #[cfg(doctest)]

@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::Once;
 
 /// Every example has a test of its own below.
-const EXAMPLES: [&str; 8] = [
+const EXAMPLES: [&str; 10] = [
     "01_two_values",
     "02_counter",
     "03_tree_walk",
@@ -21,6 +21,8 @@ const EXAMPLES: [&str; 8] = [
     "06_ring",
     "07_borrowing",
     "08_own_scheduler",
+    "09_attach",
+    "10_explore",
 ];
 
 fn folder() -> PathBuf {
@@ -122,6 +124,16 @@ fn borrowing() {
 #[cfg_attr(miri, ignore = "spawns a process")]
 fn own_scheduler() {
     prints_what_is_expected("08_own_scheduler");
+}
+
+#[test]
+fn attach() {
+    prints_what_is_expected("09_attach");
+}
+
+#[test]
+fn explore() {
+    prints_what_is_expected("10_explore");
 }
 
 #[test]

@@ -1,8 +1,11 @@
 //! leno beside another executor: its futures inside coroutines, coroutines inside its tasks.
 #![forbid(unsafe_code)]
 
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
+use leno::kernel::io::{Descriptor, Interest};
 use leno::kernel::{self, LocalSystem, System, block_on};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{mpsc, oneshot};
@@ -94,4 +97,35 @@ fn a_system_runs_inside_a_blocking_task() {
         tokio::task::spawn_blocking(run).await.unwrap()
     });
     assert_eq!(total, 10);
+}
+
+#[test]
+fn a_task_and_a_coroutine_talk_over_a_socket() {
+    let (near, far) = UnixStream::pair().unwrap();
+    let (near, far) = (Descriptor::new(near).unwrap(), Descriptor::new(far).unwrap());
+    let system = LocalSystem::new();
+    let echoed = system.spawn(move || {
+        let mut count = 0;
+        loop {
+            let mut byte = [0];
+            if near.io(Interest::READ, |mut stream| stream.read(&mut byte)).unwrap() == 0 {
+                return count;
+            }
+            near.io(Interest::WRITE, |mut stream| stream.write(&byte)).unwrap();
+            count += 1;
+        }
+    });
+    let tokio = tokio();
+    // Its own reactor is not enabled: leno's helper watches.
+    let asks = tokio.spawn(async move {
+        let mut byte = [0];
+        for n in 0..100 {
+            far.io_async(Interest::WRITE, |mut stream| stream.write(&[n])).await.unwrap();
+            far.io_async(Interest::READ, |mut stream| stream.read(&mut byte)).await.unwrap();
+            assert_eq!(byte[0], n);
+        }
+    });
+    system.run().unwrap();
+    tokio.block_on(asks).unwrap();
+    assert_eq!(echoed.join().unwrap(), 100);
 }

@@ -1,6 +1,7 @@
 //! `leno tour`: stops that show one thing each, live, and check their own result.
 
 mod machine;
+mod meet;
 mod stops;
 
 use std::io::{IsTerminal, Write};

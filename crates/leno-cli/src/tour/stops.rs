@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use leno::kernel::{self, LocalSystem, System};
 use leno::{Builder, Coroutine, Guards, Step, Suspender, list, ring, scope, stack_figures};
 
-use super::{Stop, expect, machine, progress};
+use super::{Stop, expect, machine, meet, progress};
 
 /// All stops, in the order of the tour.
 pub(super) const ALL: &[Stop] = &[
@@ -52,6 +52,20 @@ pub(super) const ALL: &[Stop] = &[
                 in virtual time, on one core, a night's sleep takes no time at all.",
         run: system,
         read: "leno::kernel, example 08_own_scheduler",
+    },
+    Stop {
+        name: "channels",
+        shows: "Coroutines, threads and futures meet at channels, each in its own way of waiting.\n\
+                Who waits for whom in a circle is said by name.",
+        run: meet::channels,
+        read: "leno::channel, leno::kernel::dump",
+    },
+    Stop {
+        name: "explore",
+        shows: "A mistake that shows once in many runs is found by running every schedule, on the\n\
+                kernel of production, then shrunk, told in words, and run again from its token.",
+        run: meet::explore,
+        read: "docs/testing.md, example 10_explore",
     },
     Stop {
         name: "million",
