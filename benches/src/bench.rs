@@ -10,24 +10,31 @@ use crate::outcome::{Outcome, Verdict};
 
 mod components;
 mod create;
+pub mod explore;
 mod fresh;
 pub mod hop;
 mod instructions;
 pub mod memory;
+pub mod messages;
 pub mod migrate;
 pub mod resume;
 pub mod rings;
+pub mod select;
 pub mod spawn;
+pub mod timers;
 pub mod tree;
+pub mod turns;
 pub mod unwind;
+pub mod wake;
 
 /// Peers a user may name; leno itself always takes part.
-pub const PEERS: [&str; 12] = [
+pub const PEERS: [&str; 13] = [
     "corosensei",
     "generator",
     "may",
     "tokio",
     "async-executor",
+    "async-io",
     "thread",
     "dyn call",
     "callback",
@@ -125,7 +132,7 @@ impl Scale {
 
 /// Every bench, in the order of the report.
 pub fn all() -> &'static [Bench] {
-    static ALL: [Bench; 17] = [
+    static ALL: [Bench; 33] = [
         resume::DEPTH_0,
         resume::DEPTH_1,
         resume::DEPTH_4,
@@ -143,6 +150,22 @@ pub fn all() -> &'static [Bench] {
         instructions::INSTRUCTIONS,
         spawn::SPAWN_SUM,
         spawn::SKYNET,
+        messages::PING_PONG_1,
+        messages::PING_PONG_2,
+        messages::STREAM_64,
+        messages::STREAM_1,
+        messages::STREAM_UNBOUNDED,
+        messages::CHAIN_5,
+        messages::CHAIN_5000,
+        messages::RING,
+        turns::YIELD,
+        select::SELECT_8,
+        timers::CANCEL,
+        timers::FIRE,
+        timers::TIMEOUT,
+        wake::WAKE,
+        explore::BUFFER,
+        explore::QUEUE,
     ];
     &ALL
 }

@@ -101,6 +101,12 @@ impl Contender {
         Self { run: Box::new(run), ..self }
     }
 
+    /// Takes turns of this length, whatever the harness asks for.
+    pub fn with_operations(self, operations: u64) -> Self {
+        let mut run = self.run;
+        Self { run: Box::new(move |_| run(operations)), ..self }
+    }
+
     pub fn turn(&mut self, operations: u64) -> Result {
         (self.run)(operations)
     }

@@ -1,7 +1,7 @@
 //! `leno-bench`: measures leno beside its peers, interleaved, in one run.
 //!
 //! Reading order: [`bench`] (what is measured), [`contender`] (by whom), [`harness`] (how),
-//! [`outcome`] (what came out), [`report`], [`json`], [`plot`] (how it is shown). leno's own side
+//! [`outcome`] (what came out), [`report`], [`json`], [`rows`], [`plot`] (how it is shown). leno's own side
 //! is in `subject`; without the feature `leno` only the peers are measured.
 
 mod bench;
@@ -19,7 +19,9 @@ mod peers;
 mod plot;
 mod process;
 mod progress;
+mod relay;
 mod report;
+mod rows;
 mod stats;
 #[cfg_attr(not(feature = "leno"), path = "subject/absent.rs")]
 mod subject;
@@ -81,7 +83,9 @@ fn measure(options: &Options) -> ExitCode {
         .iter()
         .map(|path| (path, json::write(path, &machine, options.scale, &outcomes)));
     let svg = options.svg.iter().map(|path| (path, plot::write(path, &machine, &outcomes)));
-    let failed: Vec<_> = json.chain(svg).filter_map(|(p, r)| Some((p, r.err()?))).collect();
+    let rows = options.rows.iter().map(|path| (path, rows::write(path, &machine, &outcomes)));
+    let failed: Vec<_> =
+        json.chain(svg).chain(rows).filter_map(|(p, r)| Some((p, r.err()?))).collect();
     for (path, error) in &failed {
         eprintln!("leno-bench: cannot write {}: {error}", path.display());
     }

@@ -27,6 +27,7 @@ pub struct Options {
     pub peers: Peers,
     pub json: Option<PathBuf>,
     pub svg: Option<PathBuf>,
+    pub rows: Option<PathBuf>,
 }
 
 /// Which contenders take part beside leno.
@@ -39,9 +40,11 @@ pub enum Peers {
 impl Peers {
     pub fn admits(&self, contender: &Contender) -> bool {
         let Self::Named(names) = self else { return true };
-        let ours = contender.name.split(' ').next() == Some(SUBJECT);
-        let listed = |n: &String| n == contender.name || (n == "crates" && !contender.external);
-        ours || names.iter().any(listed)
+        // A contender's first word says who it is, the others how: `tokio kanal` is tokio's.
+        let is =
+            |name: &str| contender.name == name || contender.name.split(' ').next() == Some(name);
+        let listed = |n: &String| is(n) || (n == "crates" && !contender.external);
+        is(SUBJECT) || names.iter().any(listed)
     }
 }
 
@@ -63,8 +66,14 @@ impl Options {
 
 /// Reads the arguments after the program's name.
 pub fn parse(args: &[String]) -> Result<Request, String> {
-    let mut options =
-        Options { scale: Scale::Full, only: vec![], peers: Peers::All, json: None, svg: None };
+    let mut options = Options {
+        scale: Scale::Full,
+        only: vec![],
+        peers: Peers::All,
+        json: None,
+        svg: None,
+        rows: None,
+    };
     let mut list = false;
     let mut args = args.iter();
     while let Some(arg) = args.next() {
@@ -77,6 +86,7 @@ pub fn parse(args: &[String]) -> Result<Request, String> {
             "--peers" => options.peers = peers(&value()?)?,
             "--json" => options.json = Some(value()?.into()),
             "--svg" => options.svg = Some(value()?.into()),
+            "--rows" => options.rows = Some(value()?.into()),
             other => return Err(format!("{other} is not an option")),
         }
     }

@@ -21,3 +21,19 @@ pub fn may_on_one_worker() {
         config.set_worker_pin(false);
     });
 }
+
+/// A tokio runtime of two threads, for what goes across cores.
+pub fn tokio_on_two_workers() -> Result<tokio::runtime::Runtime, Failure> {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.worker_threads(2).build().map_err(Failure::failed)
+}
+
+/// Gives may's scheduler two workers; only in a process of its own, because it cannot be changed.
+pub fn may_on_two_workers() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let config = may::config();
+        config.set_workers(2).set_stack_size(STACK / size_of::<usize>());
+        config.set_worker_pin(false);
+    });
+}

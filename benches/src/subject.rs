@@ -4,19 +4,31 @@
 //! knows leno's interface.
 
 mod create;
+mod explore;
 mod memory;
+mod messages;
 mod migrate;
 mod resume;
 mod rings;
+mod select;
 mod spawn;
+mod timers;
 mod tree;
+mod turns;
 mod unwind;
+mod wake;
 
 pub use create::{create_new_stack, create_run_finish, first_resume};
+pub use explore::{explore_buffer, explore_queue};
 pub use memory::memory;
+pub use messages::{relay, relay_across_cores, relay_by_threads};
 pub use migrate::migrate;
 pub use resume::resume;
 pub use rings::rings;
+pub use select::select_8;
 pub use spawn::{skynet, spawn_sum};
+pub use timers::{timeout, timers_cancel, timers_fire};
 pub use tree::tree_walk;
+pub use turns::turns;
 pub use unwind::forced_unwind;
+pub use wake::wake;

@@ -2,14 +2,14 @@
 
 const LOCK: &str = include_str!("../Cargo.lock");
 
-/// The version of a contender that is a crate or part of the standard library. A contender's first
-/// word names its crate: `leno shared` is leno's.
+/// The version of a contender that is a crate or part of the standard library. A contender's words
+/// name its crates: `leno shared` is leno's, `tokio kanal` both.
 pub fn of(contender: &str) -> String {
-    let package = contender.split(' ').next().unwrap_or(contender);
-    match package {
-        "thread" => rustc().split(' ').nth(1).map(|v| format!("std {v}")).unwrap_or_default(),
-        _ => locked(package).unwrap_or_default().to_owned(),
-    }
+    let version = |word| match word {
+        "thread" => rustc().split(' ').nth(1).map(|v| format!("std {v}")),
+        _ => locked(word).map(str::to_owned),
+    };
+    contender.split(' ').filter_map(version).collect::<Vec<_>>().join(", ")
 }
 
 /// What `rustc --version` said when this program was built.
@@ -35,8 +35,9 @@ mod tests {
     }
 
     #[test]
-    fn a_contender_is_looked_up_by_its_first_word() {
+    fn a_contender_is_looked_up_by_its_words() {
         assert_eq!(of("corosensei x"), of("corosensei"));
+        assert_eq!(of("tokio kanal"), format!("{}, {}", of("tokio"), of("kanal")));
         assert!(of("thread").starts_with("std 1."));
         assert_eq!(of("dyn call"), "");
     }

@@ -3,6 +3,7 @@
 //	hop resume 1 N    N round trips between two goroutines over unbuffered channels
 //	hop hop K N       N hops in a ring of K goroutines that call runtime.Gosched
 //	hop create 1 N    N goroutines created, run to their end and waited for
+//	hop BENCH K N     those of messages.go; ring-2 and stream run on two threads
 //
 // Prints `BENCH NS VERSION`.
 package main
@@ -23,7 +24,11 @@ func main() {
 	}
 	k, n := number(os.Args[2]), number(os.Args[3])
 	runtime.GOMAXPROCS(1)
-	benches := map[string]func(k, n int) time.Duration{"resume": resume, "hop": hop, "create": create}
+	benches := map[string]func(k, n int) time.Duration{
+		"resume": resume, "hop": hop, "create": create,
+		"ring": ring(false), "ring-2": ring(true), "chain": chain, "stream": stream,
+		"select": selects, "timers": timers, "timeout": timeout,
+	}
 	bench := benches[os.Args[1]]
 	if bench == nil {
 		fmt.Fprintln(os.Stderr, "unknown bench", os.Args[1])

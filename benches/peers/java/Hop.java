@@ -3,6 +3,8 @@
 //   Hop resume 1 N    N round trips: run a continuation that yields
 //   Hop hop K N       N hops among K virtual threads that yield
 //   Hop create 1 N    N virtual threads created, run to their end and joined
+//   Hop ring K N      N hops of a token round a ring of K virtual threads, over SynchronousQueue
+//   Hop chain K N     N hops of messages down a chain of K, over SynchronousQueue
 //
 // Prints `BENCH NS VERSION`. What is newer than Java 17 is reached through method handles, so that
 // an older compiler will do; constant handles cost nothing once compiled.
@@ -10,6 +12,7 @@
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
+import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -47,7 +50,7 @@ public final class Hop {
 
     public static void main(String[] args) throws Throwable {
         if (args.length != 3) {
-            System.err.println("usage: Hop resume|hop|create K N");
+            System.err.println("usage: Hop resume|hop|create|ring|chain K N");
             System.exit(2);
         }
         int k = Integer.parseInt(args[1]);
@@ -56,6 +59,8 @@ public final class Hop {
             case "resume" -> resume(n);
             case "hop" -> hop(k, n);
             case "create" -> create(n);
+            case "ring" -> tokens(k, n);
+            case "chain" -> messages(k, n);
             default -> throw new IllegalArgumentException("unknown bench " + args[0]);
         };
         System.out.printf("%s %.3f %s%n", args[0], (double) took / n, Runtime.version().feature());
@@ -133,6 +138,90 @@ public final class Hop {
         inside(() -> {
             for (long i = 0; i < n; i++) start(body).join();
         });
+    }
+
+    // So many virtual threads, each of which passes on what it receives, plus one: where the last
+    // of them sends to.
+    private static SynchronousQueue<Long> links(SynchronousQueue<Long> into, int count)
+            throws Throwable {
+        var last = into;
+        for (int i = 0; i < count; i++) {
+            var from = last;
+            var to = new SynchronousQueue<Long>();
+            Runnable link = () -> {
+                try {
+                    while (true) to.put(from.take() + 1);
+                } catch (InterruptedException error) {
+                    throw new AssertionError(error);
+                }
+            };
+            start(link);
+            last = to;
+        }
+        return last;
+    }
+
+    // The first ring warms the compiler up; they end with the program.
+    private static long tokens(int k, long n) throws Throwable {
+        tokenRing(Math.min(k, 100), 300_000);
+        return tokenRing(k, n);
+    }
+
+    private static long tokenRing(int k, long n) throws Throwable {
+        var took = new AtomicLong();
+        inside(() -> {
+            var into = new SynchronousQueue<Long>();
+            var from = links(into, k - 1);
+            long token = 0;
+            long warm = n / k / 10 + 1;
+            long start = 0;
+            for (long lap = 0; lap < n / k + warm; lap++) {
+                if (lap == warm) start = System.nanoTime();
+                into.put(token);
+                token = from.take();
+            }
+            took.set(System.nanoTime() - start);
+            check(token == (n / k + warm) * (k - 1));
+        });
+        return took.get();
+    }
+
+    private static long messages(int k, long n) throws Throwable {
+        messageChain(Math.min(k, 100), 300_000);
+        return messageChain(k, n);
+    }
+
+    private static long messageChain(int k, long n) throws Throwable {
+        var took = new AtomicLong();
+        long count = n / (k + 1);
+        inside(() -> {
+            var into = new SynchronousQueue<Long>();
+            var from = links(into, k);
+            var done = new SynchronousQueue<Long>();
+            Runnable sink = () -> {
+                try {
+                    done.put(from.take());
+                    long sum = 0;
+                    for (long i = 0; i < count; i++) sum += from.take();
+                    done.put(sum);
+                } catch (InterruptedException error) {
+                    throw new AssertionError(error);
+                }
+            };
+            start(sink);
+            into.put(0L);
+            done.take();
+            long start = System.nanoTime();
+            for (long i = 0; i < count; i++) into.put(i);
+            long sum = done.take();
+            took.set(System.nanoTime() - start);
+            check(sum == count * (count - 1) / 2 + count * k);
+        });
+        return took.get();
+    }
+
+    private static void check(boolean right) {
+        if (!right) throw new AssertionError("a message was lost, doubled or changed");
     }
 
     private interface Body {

@@ -36,6 +36,7 @@ fn peers_restrict_all_but_leno() {
     assert!(peers.admits(&contender("corosensei")) && !peers.admits(&go));
     let Options { peers, .. } = measure("--peers tokio,go");
     assert!(!peers.admits(&contender("corosensei")) && peers.admits(&go));
+    assert!(peers.admits(&contender("tokio kanal")));
     let Options { peers, .. } = measure("--peers none");
     assert!(peers.admits(&contender("leno shared")) && !peers.admits(&contender("tokio")));
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::bench::resume::Shape;
 use crate::bench::tree::Tree;
 use crate::contender::Contender;
+use crate::relay::Plan;
 
 pub fn resume(_: Shape) -> Vec<Contender> {
     vec![]
@@ -47,5 +48,49 @@ pub fn spawn_sum() -> Vec<Contender> {
 }
 
 pub fn skynet() -> Vec<Contender> {
+    vec![]
+}
+
+pub fn relay(_: Plan) -> Vec<Contender> {
+    vec![]
+}
+
+pub fn relay_by_threads(_: Plan) -> Vec<Contender> {
+    vec![]
+}
+
+pub fn relay_across_cores(_: Plan) -> Vec<Contender> {
+    vec![]
+}
+
+pub fn select_8() -> Vec<Contender> {
+    vec![]
+}
+
+pub fn timers_cancel() -> Vec<Contender> {
+    vec![]
+}
+
+pub fn timers_fire() -> Vec<Contender> {
+    vec![]
+}
+
+pub fn timeout() -> Vec<Contender> {
+    vec![]
+}
+
+pub fn turns(_: u64) -> Vec<Contender> {
+    vec![]
+}
+
+pub fn wake(_: u64) -> Vec<Contender> {
+    vec![]
+}
+
+pub fn explore_buffer() -> Vec<Contender> {
+    vec![]
+}
+
+pub fn explore_queue() -> Vec<Contender> {
     vec![]
 }
