@@ -107,21 +107,18 @@ impl<T, F: Flavour> Channel<T, F> {
                     return Ok(exchange.finish_met(key).expect("it was handed over"));
                 }
                 (Stage::Waiting, Wake::Unparked) => {}
-                _ => {
-                    drop(exchange);
-                    return Err(self.no_value(key, wake));
-                }
+                _ => return Err(Self::no_value(exchange, key, wake)),
             }
         }
     }
 
-    /// Gives up waiting for a value, or has to.
+    /// Gives up waiting for a value, or has to. Under the lock that its stage was looked at: a value
+    /// handed over in between would have to be taken back, and others have overtaken it by then.
     #[cold]
     #[inline(never)]
-    fn no_value(&self, key: Key, wake: Wake) -> Failure {
-        let mut exchange = self.lock();
+    fn no_value(mut exchange: F::Guard<'_, Exchange<T>>, key: Key, wake: Wake) -> Failure {
         let was_refused = exchange.stage(key) == Stage::Refused;
-        // What was handed over meanwhile, if anything, goes to others.
+        // Only on exit may something have been handed over; it goes to others.
         let (left, wakes) = exchange.give_up(key);
         drop(exchange);
         wakes.wake();
@@ -205,19 +202,21 @@ impl<T, F: Flavour> Channel<T, F> {
                     return Ok(());
                 }
                 (Stage::Waiting, Wake::Unparked) => {}
-                _ => {
-                    drop(exchange);
-                    return self.no_room(key, wake);
-                }
+                _ => return Self::no_room(exchange, key, wake),
             }
         }
     }
 
-    /// Gives up waiting for room, or has to; unless it was sent meanwhile.
+    /// Gives up waiting for room, or has to; unless it was sent by then.
     #[cold]
     #[inline(never)]
-    fn no_room(&self, key: Key, wake: Wake) -> Result<(), (Failure, T)> {
-        let (stage, mut left) = self.lock().withdraw(Side::Blocked, key);
+    fn no_room(
+        mut exchange: F::Guard<'_, Exchange<T>>,
+        key: Key,
+        wake: Wake,
+    ) -> Result<(), (Failure, T)> {
+        let (stage, mut left) = exchange.withdraw(Side::Blocked, key);
+        drop(exchange);
         let value = left.value.take();
         drop(left);
         if wake == Wake::Exit {
