@@ -1,0 +1,3 @@
+//! Time: sleeping, limits, beats.
+
+pub use leno_kernel::sleep;
