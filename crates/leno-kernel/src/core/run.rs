@@ -220,7 +220,7 @@ impl Core {
     }
 
     /// Whether someone is ready, mail has come, a sink has gone, or something has not started.
-    fn is_busy(&self) -> bool {
+    pub(super) fn is_busy(&self) -> bool {
         self.mailbox.bell.is_rung()
             || self.ready.get() > 0
             || self.orphans.get()
