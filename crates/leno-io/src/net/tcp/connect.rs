@@ -1,5 +1,8 @@
 //! Connecting without blocking: a socket that does not block begins to connect, becomes writable when that
 //! has come to something, and then says to what.
+//!
+//! On loopback that is so at once. Others get their turn all the same, or whoever makes many connections
+//! would overrun the listener on its own core.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream};
@@ -10,6 +13,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::net::exhausted::explained;
 use crate::net::inner::{Inner, Tried};
+use crate::net::os::{give_way, give_way_async};
 
 impl Inner<TcpStream> {
     /// Connects to this address, until the deadline at most.
@@ -19,6 +23,7 @@ impl Inner<TcpStream> {
         deadline: Option<Time>,
     ) -> io::Result<Inner<TcpStream>> {
         let inner = begin(address)?;
+        give_way();
         let connected = inner.io(Interest::WRITE, deadline, || inner.connected());
         connected.map_err(|error| too_late(error, address))?;
         Ok(inner)
@@ -27,6 +32,7 @@ impl Inner<TcpStream> {
     /// The same, for a future.
     pub(crate) async fn connect_async(address: SocketAddr) -> io::Result<Inner<TcpStream>> {
         let inner = begin(address)?;
+        give_way_async().await;
         inner.io_async(Interest::WRITE, || inner.connected()).await?;
         Ok(inner)
     }
