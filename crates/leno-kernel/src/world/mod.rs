@@ -79,6 +79,26 @@ pub fn baggage() -> Option<Rc<dyn Any>> {
     raw::with(|world| world.baggage.clone())
 }
 
+/// The one `T` of the calling code's world, made at its first use; `None` outside a world.
+pub fn own<T: 'static>(make: impl FnOnce() -> T) -> Option<Rc<T>> {
+    if !is_near() {
+        return None;
+    }
+    let known = raw::with(|world| {
+        let own = world.own.borrow();
+        own.iter().find_map(|known| known.clone().downcast::<T>().ok())
+    })?;
+    if known.is_some() {
+        return known;
+    }
+    // Code of a user: while it runs, nothing is borrowed.
+    let made = Rc::new(make());
+    raw::with(|world| {
+        world.own.borrow_mut().push(made.clone());
+        made
+    })
+}
+
 /// See the module.
 pub(crate) struct World {
     pub(crate) core: Core,
@@ -90,6 +110,8 @@ pub(crate) struct World {
     most_points: u64,
     /// What the driver's owner gives to the program.
     baggage: Rc<dyn Any>,
+    /// What the program has one of; see [`own`].
+    own: RefCell<Vec<Rc<dyn Any>>>,
     pub(crate) is_ending: Cell<bool>,
 }
 
@@ -140,6 +162,7 @@ pub fn run(setup: Setup, main: impl FnOnce() + 'static) -> Result<Ending, CoresE
         points: Cell::new(0),
         most_points: setup.most_points,
         baggage: setup.baggage,
+        own: RefCell::default(),
         is_ending: Cell::new(false),
     };
     Ok(raw::enter(&world, || world.run(main)))
