@@ -5,4 +5,5 @@
 //! imports, and whatever works with `Read` and `Write` works unchanged.
 #![deny(unsafe_code)]
 
+pub mod memory;
 pub mod time;
