@@ -268,14 +268,19 @@ fn a_deadlock_across_the_network_is_told() {
             (&stream).write_all(&[0; 20]).unwrap();
             (&stream).read_exact(&mut [0; 20]).unwrap();
         });
-        let (stream, _) = listener.accept().unwrap();
-        (&stream).write_all(&[0; 20]).unwrap();
-        (&stream).read_exact(&mut [0; 20]).unwrap();
+        let system = LocalSystem::builder().name("service").build();
+        drop(system.spawn(move || {
+            let (stream, _) = listener.accept().unwrap();
+            (&stream).write_all(&[0; 20]).unwrap();
+            (&stream).read_exact(&mut [0; 20]).unwrap();
+        }));
+        system.run().unwrap();
         client.join().unwrap();
     });
     let failure = failure.expect_err("nobody reads");
     assert!(matches!(failure.trouble(), Trouble::Deadlock(_)), "{failure}");
     let text = failure.to_string();
-    assert!(text.contains("waiting to send"), "{text}");
-    assert!(text.contains("10.0.0.1:80"), "{text}");
+    let waits = |line: &str| line.contains("waiting to send") && line.contains("10.0.0.1:80");
+    assert!(text.lines().any(|line| line.contains("'client' is") && waits(line)), "{text}");
+    assert!(text.lines().any(|line| line.contains("of system 'service'") && waits(line)), "{text}");
 }

@@ -243,6 +243,10 @@ impl Operation for Connect {
         &self.sign
     }
 
+    fn tell(&self, stream: &Stream) -> Option<String> {
+        Some(format!("connected, {} to {}", stream.local_addr(), stream.peer_addr()))
+    }
+
     fn late(&self) -> io::Error {
         late("connect", (format!("host {}", self.label), self.to))
     }

@@ -378,6 +378,10 @@ impl Operation for Receiving<'_> {
         &self.slot.sign
     }
 
+    fn tell(&self, (count, from): &(usize, SocketAddr)) -> Option<String> {
+        Some(format!("receives {count} bytes, {from} to {}", self.slot.address))
+    }
+
     fn late(&self) -> io::Error {
         late(
             "receive",

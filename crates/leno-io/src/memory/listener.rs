@@ -260,6 +260,10 @@ impl Operation for Accept<'_> {
         &self.ear.sign
     }
 
+    fn tell(&self, _: &At) -> Option<String> {
+        Some(format!("accepted at {}", self.ear.address))
+    }
+
     fn late(&self) -> io::Error {
         late("accept a connection", ("anyone", self.ear.address))
     }

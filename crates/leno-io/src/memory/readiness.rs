@@ -121,6 +121,10 @@ impl Operation for Look<'_> {
         self.sign
     }
 
+    fn tell(&self, (): &()) -> Option<String> {
+        None
+    }
+
     fn late(&self) -> io::Error {
         let name = self.sign.name();
         let name = name.as_ref().and_then(|name| name.as_str()).unwrap_or("?");

@@ -105,6 +105,7 @@ impl State {
     pub(super) fn sign(&self, name: String) -> Arc<Sign> {
         let sign = Sign::new(object(self.is_local));
         sign.set_name(name);
+        sign.set_ends(1, 1);
         Arc::new(sign)
     }
 

@@ -353,6 +353,12 @@ impl Operation for Reading<'_> {
         &self.end.signs[0]
     }
 
+    fn tell(&self, count: &usize) -> Option<String> {
+        let verb = if self.keeps { "sees" } else { "reads" };
+        let (peer, local) = (self.end.peer, self.end.local);
+        Some(format!("{verb} {count} of at most {} bytes, {peer} to {local}", self.into.len()))
+    }
+
     fn late(&self) -> io::Error {
         late("read", (self.end.peer, self.end.local))
     }
@@ -380,6 +386,11 @@ impl Operation for Writing<'_> {
 
     fn sign(&self) -> &Arc<Sign> {
         &self.end.signs[1]
+    }
+
+    fn tell(&self, count: &usize) -> Option<String> {
+        let (local, peer) = (self.end.local, self.end.peer);
+        Some(format!("writes {count} of {} bytes, {local} to {peer}", self.bytes.len()))
     }
 
     fn late(&self) -> io::Error {

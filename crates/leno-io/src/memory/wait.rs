@@ -47,6 +47,9 @@ pub(super) trait Operation {
     /// What is shown of whoever waits.
     fn sign(&self) -> &Arc<Sign>;
 
+    /// What a log says of it.
+    fn tell(&self, output: &Self::Output) -> Option<String>;
+
     /// It took too long.
     fn late(&self) -> io::Error;
 
@@ -71,11 +74,21 @@ impl Inner {
         }
     }
 
-    fn ends<O: Operation>(&self, operation: &O, is_done: bool) {
-        if world::is_observed() {
-            let ((kind, _), object) = (operation.kind(), operation.sign().object());
-            let what = if is_done { What::Does } else { What::Fails };
-            log::add(|| what(kind, object));
+    /// It has ended like this.
+    fn ends<O: Operation>(&self, operation: &O, result: &io::Result<O::Output>) {
+        if !world::is_observed() || !log::is_on() {
+            return;
+        }
+        let ((kind, _), object) = (operation.kind(), operation.sign().object());
+        match result {
+            Ok(output) => {
+                log::add(|| What::Does(kind, object));
+                operation.tell(output).into_iter().for_each(log::mark);
+            }
+            Err(error) => {
+                log::add(|| What::Fails(kind, object));
+                log::mark(error.to_string());
+            }
         }
     }
 
@@ -89,7 +102,7 @@ impl Inner {
         self.check_caller()?;
         self.begins(&operation);
         let result = self.wait_for(&mut operation, deadline);
-        self.ends(&operation, result.is_ok());
+        self.ends(&operation, &result);
         result
     }
 
@@ -161,7 +174,7 @@ impl Inner {
             Attempt::Done(result) => result,
             Attempt::Later(_) => Err(ErrorKind::WouldBlock.into()),
         };
-        self.ends(&operation, result.is_ok());
+        self.ends(&operation, &result);
         result
     }
 
@@ -288,7 +301,7 @@ impl<O: Operation + Unpin> Future for Waiting<'_, O> {
                 Poll::Pending
             }
             Err(result) => {
-                network.ends(&this.operation, result.is_ok());
+                network.ends(&this.operation, &result);
                 Poll::Ready(result)
             }
         }

@@ -34,7 +34,9 @@ pub use thread::{spawn, trouble};
 
 use crate::bell::Bell;
 use crate::core::{Core, Parts};
+use crate::dump::Depth;
 use crate::log::Ring;
+use crate::raw::entered;
 use crate::raw::world as raw;
 use crate::window::Title;
 use crate::{CoresError, Object, Outcome, Reason, Time, VirtualTime, Wake, mailbox};
@@ -175,7 +177,7 @@ impl World {
         leaves(self.core.mailbox, 0);
         let report = self.core.report();
         if !report.alive.is_empty() {
-            self.fail(Trouble::Deadlock(report.to_string()));
+            self.fail(Trouble::Deadlock(report.to_string() + &waiting_inside()));
         }
         let log = self.core.take_log();
         self.is_ending.set(true);
@@ -201,6 +203,20 @@ impl World {
             self.core.cancel_all();
         }
     }
+}
+
+/// The coroutines of the systems that threads of this world run, as lines of text.
+fn waiting_inside() -> String {
+    let mut text = String::new();
+    entered::each_core(|core| {
+        if core.entry.is_in_world() {
+            for alive in core.survey(Depth::States).alive {
+                let line = format!("\n  of system '{}': {alive}", core.window.title.name);
+                text.push_str(&line);
+            }
+        }
+    });
+    text
 }
 
 /// Where a thread of a world would wait for a bell, it parks. Whether it was rung; `None` outside a
