@@ -53,7 +53,7 @@ pub(super) fn forget(numbers: impl Iterator<Item = u32>) {
 }
 
 impl Host {
-    /// Calls `f` on this host: the sockets of `net` that it opens, and that whatever it
+    /// Calls `f` on this host: the sockets of [`net`](crate::net) that it opens, and that whatever it
     /// spawns opens, are on this host of this network, and not the machine's.
     ///
     /// # Examples

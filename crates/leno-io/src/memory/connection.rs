@@ -218,6 +218,15 @@ impl State {
         }
     }
 
+    /// What this side has written and has not arrived never does, and the other side learns of a reset.
+    pub(super) fn abandon(&mut self, at: At, now: Time) {
+        let Some(connection) = self.connections.get_mut(&at.connection) else { return };
+        let (one, other) = connection.hosts();
+        let route = self.routes.between(one, other);
+        let latency = route.latency(connection.signs[at.side].object());
+        connection.pipes[at.side].abandon(now, latency, route.is_parted);
+    }
+
     /// Loses a connection.
     pub(super) fn sever(&mut self, number: u64, now: Time) {
         if let Some(connection) = self.connections.get_mut(&number) {

@@ -235,9 +235,12 @@ impl Socket {
     /// # Errors
     /// [`NotConnected`](ErrorKind::NotConnected) if there is none; else as [`Self::send_to`].
     pub fn send(&self, bytes: &[u8]) -> io::Result<usize> {
+        self.send_to(bytes, self.need_peer()?)
+    }
+
+    pub(crate) fn need_peer(&self) -> io::Result<SocketAddr> {
         let text = || format!("socket {} has no peer", self.slot.address);
-        let peer = self.peer_addr().ok_or_else(|| error(ErrorKind::NotConnected, text()))?;
-        self.send_to(bytes, peer)
+        self.peer_addr().ok_or_else(|| error(ErrorKind::NotConnected, text()))
     }
 
     /// The next datagram, and where it comes from. What does not fit is cut off.
@@ -268,6 +271,24 @@ impl Socket {
         self.slot.inner().try_now(self.receiving(into, false))
     }
 
+    /// As [`Self::peek_from`], but it never waits.
+    ///
+    /// # Errors
+    /// As [`Self::try_recv_from`].
+    pub fn try_peek_from(&self, into: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        self.slot.inner().try_now(self.receiving(into, true))
+    }
+
+    /// From the peer.
+    pub(crate) fn try_recv(&self, into: &mut [u8]) -> io::Result<usize> {
+        self.try_recv_from(into).map(|(count, _)| count)
+    }
+
+    /// The same, and it stays where it is.
+    pub(crate) fn try_peek(&self, into: &mut [u8]) -> io::Result<usize> {
+        self.try_peek_from(into).map(|(count, _)| count)
+    }
+
     /// Waits until there is a datagram.
     pub fn readable(&self) -> Readiness<'_> {
         self.ready(Interest::READ)
@@ -277,7 +298,11 @@ impl Socket {
         Readiness::new(self.slot.inner(), self.look(interest))
     }
 
-    fn look(&self, interest: Interest) -> Look<'_> {
+    pub(super) fn inner(&self) -> &Inner {
+        self.slot.inner()
+    }
+
+    pub(super) fn look(&self, interest: Interest) -> Look<'_> {
         let what = Watched::Socket(self.slot.host, self.slot.address.port());
         Look { what, interest, sign: &self.slot.sign }
     }

@@ -5,7 +5,7 @@ use core::time::Duration;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use leno_kernel::common_now;
+use leno_kernel::{Time, common_now};
 
 use super::Address;
 use super::connect::Connect;
@@ -13,7 +13,7 @@ use super::datagram::Socket;
 use super::listener::{BACKLOG, Listener};
 use super::network::Network;
 use super::stream::Stream;
-use super::wait::Waiting;
+use super::wait::{Waiting, common_time};
 
 /// A host of a network; of [`Network::host`]. Clones are the same host.
 #[derive(Clone)]
@@ -120,6 +120,18 @@ impl Host {
     pub fn connect_timeout(&self, to: impl Address, limit: Duration) -> io::Result<Stream> {
         let connect = Connect::new(&self.network, self.number, to.resolve(&self.network)?);
         self.network.inner.wait(connect, Some(common_now() + limit))
+    }
+
+    /// As [`Self::connect`], until a time of the calling code's own clock, if one is given.
+    #[track_caller]
+    pub(crate) fn connect_until(
+        &self,
+        to: SocketAddr,
+        deadline: Option<Time>,
+    ) -> io::Result<Stream> {
+        let connect = Connect::new(&self.network, self.number, to);
+        let deadline = deadline.map_or_else(|| connect.deadline(), common_time);
+        self.network.inner.wait(connect, Some(deadline))
     }
 
     /// As [`Self::connect`], for a future.

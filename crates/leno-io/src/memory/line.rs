@@ -17,6 +17,13 @@ impl Line {
         self.0.push((key, waiter));
     }
 
+    /// Stands in line, unless whoever is to be woken does already.
+    pub(super) fn enlist_once(&mut self, key: Key, waiter: Waiter) {
+        if !self.0.iter().any(|(_, own)| own.is_same(&waiter)) {
+            self.0.push((key, waiter));
+        }
+    }
+
     /// Leaves; what was left is dropped by whoever holds no lock.
     pub(super) fn leave(&mut self, key: Key) -> Option<Waiter> {
         let place = self.0.iter().position(|(own, _)| *own == key)?;

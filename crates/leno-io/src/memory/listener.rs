@@ -22,7 +22,7 @@ use super::stream::Stream;
 use super::wait::{Attempt, Operation, Waiting};
 
 /// How many connections wait to be accepted by default.
-pub(super) const BACKLOG: usize = 128;
+pub(crate) const BACKLOG: usize = 128;
 
 /// What the network knows of a listener.
 #[derive(Debug)]
@@ -190,7 +190,11 @@ impl Listener {
         Readiness::new(self.ear.inner(), self.look())
     }
 
-    fn look(&self) -> Look<'_> {
+    pub(super) fn inner(&self) -> &Inner {
+        self.ear.inner()
+    }
+
+    pub(super) fn look(&self) -> Look<'_> {
         let what = Watched::Listener(self.ear.host, self.ear.address.port());
         Look { what, interest: Interest::READ, sign: &self.ear.sign }
     }

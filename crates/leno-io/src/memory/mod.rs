@@ -6,6 +6,9 @@
 //! - [`Stream`], [`Listener`], [`Socket`]: as those of `std::net`, for coroutines, threads and futures.
 //! - [`Link`]: what the way between two hosts is like, and what may go wrong on it.
 //!
+//! Code that uses [`net`](crate::net) runs on it unchanged, where it was entered ([`Host::enter`]) and in
+//! every explored program.
+//!
 //! Under exploration every choice is a choice of its strategy; in a system with a policy, of the
 //! policy; else the first, with which nothing goes wrong.
 //!
@@ -29,12 +32,15 @@ mod readiness;
 mod state;
 mod stream;
 mod wait;
+mod watch;
 
 pub use address::Address;
 pub use datagram::Socket;
 pub use host::Host;
 pub use link::{Latency, Link};
+pub(crate) use listener::BACKLOG;
 pub use listener::Listener;
 pub use network::Network;
 pub use readiness::Readiness;
 pub use stream::Stream;
+pub(crate) use watch::{Alarms, Watch};

@@ -186,13 +186,23 @@ impl Pipe {
         self.is_deaf = true;
     }
 
+    /// What has not arrived never does; a reset comes in its place, if nothing else was said.
+    pub(super) fn abandon(&mut self, now: Time, latency: Duration, is_parted: bool) {
+        self.lose(now);
+        self.finish(End::Reset, now, latency, is_parted);
+    }
+
     /// The connection is lost now: what has not arrived never does.
     pub(super) fn reset(&mut self, now: Time) {
+        self.lose(now);
+        self.end = Some((End::Reset, Due::new(now, Duration::ZERO, false, Time::START)));
+    }
+
+    fn lose(&mut self, now: Time) {
         while self.segments.back().is_some_and(|segment| !segment.due.has_come(now)) {
             let lost = self.segments.pop_back();
             self.held -= lost.map_or(0, |segment| segment.bytes.len());
         }
-        self.end = Some((End::Reset, Due::new(now, Duration::ZERO, false, Time::START)));
     }
 
     pub(super) fn part(&mut self, now: Time) {

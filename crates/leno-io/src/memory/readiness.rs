@@ -33,13 +33,18 @@ fn reads(interest: Interest) -> bool {
     interest | Interest::READ == interest
 }
 
-fn writes(interest: Interest) -> bool {
+pub(super) fn writes(interest: Interest) -> bool {
     interest | Interest::WRITE == interest
 }
 
 impl State {
     /// Whether an operation would not wait; else when it is worth looking again.
-    fn is_ready(&self, what: Watched, interest: Interest, now: Time) -> Result<(), Option<Time>> {
+    pub(super) fn is_ready(
+        &self,
+        what: Watched,
+        interest: Interest,
+        now: Time,
+    ) -> Result<(), Option<Time>> {
         match what {
             Watched::Stream(at) => {
                 let Some(connection) = self.connections.get(&at.connection) else { return Ok(()) };
@@ -119,6 +124,10 @@ impl Operation for Look<'_> {
 
     fn sign(&self) -> &Arc<Sign> {
         self.sign
+    }
+
+    fn is_quiet(&self) -> bool {
+        true
     }
 
     fn tell(&self, (): &()) -> Option<String> {

@@ -178,6 +178,16 @@ impl State {
         }
     }
 
+    /// The same, unless whoever is to be woken waits there already.
+    pub(super) fn enlist_once(&mut self, place: Place, key: Key, waiter: Waiter) {
+        if let Place::Either(number, side) = place {
+            self.enlist_once(Place::Room(number, side), key, waiter.clone());
+        }
+        if let Some(line) = self.line(place) {
+            line.enlist_once(key, waiter);
+        }
+    }
+
     /// Waits there no more. What is left is to be dropped without the lock.
     pub(super) fn leave(&mut self, place: Place, key: Key) -> [Option<Waiter>; 2] {
         let other = match place {

@@ -1,9 +1,9 @@
 //! One side of a connection, as its user has it.
 
 use core::fmt;
-use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use core::time::Duration;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Write};
 use std::net::{Shutdown, SocketAddr};
 use std::sync::Arc;
 
@@ -55,6 +55,8 @@ struct Socket {
     /// In nanoseconds.
     read_limit: AtomicU64,
     write_limit: AtomicU64,
+    /// Whether closing it is a reset.
+    is_abrupt: AtomicBool,
 }
 
 /// There is no limit.
@@ -74,7 +76,9 @@ impl Stream {
         let route = state.routes.between(one, other).object;
         let network = network.clone();
         let (read_limit, write_limit) = (AtomicU64::new(NONE), AtomicU64::new(NONE));
-        let end = Socket { network, at, local, peer, signs, route, read_limit, write_limit };
+        let is_abrupt = AtomicBool::new(false);
+        let end =
+            Socket { network, at, local, peer, signs, route, read_limit, write_limit, is_abrupt };
         Stream { end: Arc::new(end) }
     }
 
@@ -130,6 +134,17 @@ impl Stream {
         self.end.inner().with(|state| state.sever(self.end.at.connection, now));
     }
 
+    /// Whether closing this side resets the connection: the other side reads what has arrived by then,
+    /// and then fails with [`ConnectionReset`](ErrorKind::ConnectionReset).
+    pub fn set_abrupt(&self, is_abrupt: bool) {
+        self.end.is_abrupt.store(is_abrupt, Relaxed);
+    }
+
+    /// What was set.
+    pub fn is_abrupt(&self) -> bool {
+        self.end.is_abrupt.load(Relaxed)
+    }
+
     /// As `read`, but it never waits.
     ///
     /// # Errors
@@ -154,6 +169,25 @@ impl Stream {
         self.end.inner().try_now(self.writing(bytes))
     }
 
+    /// The same, into several buffers.
+    pub(crate) fn try_read_vectored(&self, into: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+        let mut bytes = vec![0; into.iter().map(|part| part.len()).sum()];
+        let count = self.try_read(&mut bytes)?;
+        let mut rest = &bytes[..count];
+        for part in into {
+            let (own, others) = rest.split_at(rest.len().min(part.len()));
+            part[..own.len()].copy_from_slice(own);
+            rest = others;
+        }
+        Ok(count)
+    }
+
+    /// The same, of several parts.
+    pub(crate) fn try_write_vectored(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        let bytes: Vec<u8> = parts.iter().flat_map(|part| part.iter().copied()).collect();
+        self.try_write(&bytes)
+    }
+
     /// Waits until reading is worth trying.
     pub fn readable(&self) -> Readiness<'_> {
         self.ready(Interest::READ)
@@ -168,7 +202,11 @@ impl Stream {
         Readiness::new(self.end.inner(), self.look(interest))
     }
 
-    fn look(&self, interest: Interest) -> Look<'_> {
+    pub(super) fn inner(&self) -> &Inner {
+        self.end.inner()
+    }
+
+    pub(super) fn look(&self, interest: Interest) -> Look<'_> {
         let sign = &self.end.signs[usize::from(interest == Interest::WRITE)];
         Look { what: Watched::Stream(self.end.at), interest, sign }
     }
@@ -280,7 +318,13 @@ impl Drop for Socket {
     fn drop(&mut self) {
         self.inner().point(Kind::Close);
         let now = common_now();
-        self.inner().with(|state| state.close(self.at, now));
+        let is_abrupt = self.is_abrupt.load(Relaxed);
+        self.inner().with(|state| {
+            if is_abrupt {
+                state.abandon(self.at, now);
+            }
+            state.close(self.at, now);
+        });
     }
 }
 

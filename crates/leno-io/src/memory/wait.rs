@@ -47,6 +47,11 @@ pub(super) trait Operation {
     /// What is shown of whoever waits.
     fn sign(&self) -> &Arc<Sign>;
 
+    /// Whether it is part of something else, of which nothing need be said.
+    fn is_quiet(&self) -> bool {
+        false
+    }
+
     /// What a log says of it.
     fn tell(&self, output: &Self::Output) -> Option<String>;
 
@@ -64,7 +69,7 @@ pub(super) trait Operation {
 impl Inner {
     /// An operation begins: other threads of an explored program may run first.
     pub(super) fn begins<O: Operation>(&self, operation: &O) {
-        if world::is_observed() {
+        if world::is_observed() && !operation.is_quiet() {
             let (kind, touches) = operation.kind();
             if !self.is_local() {
                 world::point(kind, touches);
@@ -76,7 +81,7 @@ impl Inner {
 
     /// It has ended like this.
     fn ends<O: Operation>(&self, operation: &O, result: &io::Result<O::Output>) {
-        if !world::is_observed() || !log::is_on() {
+        if operation.is_quiet() || !world::is_observed() || !log::is_on() {
             return;
         }
         let ((kind, _), object) = (operation.kind(), operation.sign().object());
@@ -168,14 +173,18 @@ impl Inner {
     /// Does an operation if it need not wait.
     pub(super) fn try_now<O: Operation>(&self, mut operation: O) -> io::Result<O::Output> {
         self.check_caller()?;
-        self.begins(&operation);
+        if world::is_observed() && !self.is_local() {
+            world::point(operation.kind().0, operation.kind().1);
+        }
         let now = common_now();
-        let result = match self.with(|state| operation.attempt(state, now)) {
-            Attempt::Done(result) => result,
+        match self.with(|state| operation.attempt(state, now)) {
+            Attempt::Done(result) => {
+                self.ends(&operation, &result);
+                result
+            }
+            // Whoever tries again says nothing of it.
             Attempt::Later(_) => Err(ErrorKind::WouldBlock.into()),
-        };
-        self.ends(&operation, &result);
-        result
+        }
     }
 
     fn check_thread<O: Operation>(
@@ -208,6 +217,11 @@ pub(super) fn first(one: Option<Time>, other: Option<Time>) -> Option<Time> {
 /// A time of the common clock by the calling code's own.
 pub(super) fn own_time(at: Time, common: Time) -> Time {
     now() + at.since(common)
+}
+
+/// A time of the calling code's own clock by the common one.
+pub(super) fn common_time(at: Time) -> Time {
+    common_now() + at.since(now())
 }
 
 /// A place in a line, left when it is dropped.
