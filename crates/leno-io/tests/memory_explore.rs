@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use leno_explore::{Explorer, Failure, Trouble, thread};
 use leno_io::memory::{Host, Link, Listener, Network, Stream};
-use leno_kernel::policy::SeededRandom;
-use leno_kernel::{LocalSystem, spawn_local};
+use leno_kernel::policy::{Recorded, Recording, Replay, SeededRandom};
+use leno_kernel::{LocalSystem, System, spawn_local};
 
 /// Requests and answers are four bytes each.
 const SIZE: usize = 4;
@@ -283,4 +283,69 @@ fn a_deadlock_across_the_network_is_told() {
     let waits = |line: &str| line.contains("waiting to send") && line.contains("10.0.0.1:80");
     assert!(text.lines().any(|line| line.contains("'client' is") && waits(line)), "{text}");
     assert!(text.lines().any(|line| line.contains("of system 'service'") && waits(line)), "{text}");
+}
+
+/// The same server on the cores of a system, which are threads of the exploration.
+#[test]
+fn a_system_of_several_cores_is_explored_with_its_network() {
+    Explorer::new().runs(100).check(|| {
+        let network = Network::new();
+        network.set_link(Link::new().partial(1).latency(Duration::ZERO..=Duration::from_millis(1)));
+        let listener = network.host("server").listen(80).unwrap();
+        let system = System::new(2).unwrap();
+        let server = system.spawn(move || {
+            let (stream, _) = listener.accept().unwrap();
+            let request = read_whole(&stream).unwrap().unwrap();
+            write_whole(&stream, &request.map(|letter| letter.to_ascii_uppercase())).unwrap();
+        });
+        let client = network.host("client");
+        let client = system.spawn_future(async move {
+            let stream = client.connect_async("server:80").await?;
+            stream.write_all_async(b"abcd").await?;
+            let mut answer: Vec<u8> = Vec::new();
+            while answer.len() < SIZE {
+                let mut part = [0; SIZE];
+                let count = stream.read_async(&mut part).await?;
+                assert!(count > 0, "the server has closed too early");
+                answer.extend(&part[..count]);
+            }
+            Result::Ok(answer)
+        });
+        assert_eq!(client.join().unwrap().unwrap(), b"ABCD");
+        server.join().unwrap();
+        system.wait().unwrap();
+    });
+}
+
+/// Outside an exploration, too: what a policy chose is a token, and another system follows it.
+#[test]
+fn choices_of_a_network_are_recorded_and_replayed() {
+    fn run(policy: impl leno_kernel::policy::Policy + 'static) -> String {
+        let system = LocalSystem::builder().virtual_time().policy(policy).log(1_000).build();
+        let network = Network::local();
+        let ms = Duration::from_millis;
+        network.set_link(Link::new().partial(9).broken(1).latency(ms(1)..=ms(2)));
+        let listener = network.host("server").listen(80).unwrap();
+        drop(system.spawn(move || {
+            let (stream, _) = listener.accept().unwrap();
+            while let Ok(Some(request)) = read_whole(&stream) {
+                drop(write_whole(&stream, &request));
+            }
+        }));
+        drop(system.spawn(move || {
+            let stream = network.host("client").connect("server:80").unwrap();
+            for _ in 0..3 {
+                drop(ask(&stream, b"abcd"));
+            }
+        }));
+        system.run().unwrap();
+        system.log().to_string()
+    }
+    for seed in 0..20 {
+        let recording = Recording::new();
+        let first = run(Recorded::new(SeededRandom::new(seed), &recording));
+        let token = recording.log().to_string();
+        assert!(token.contains('N'), "{token}");
+        assert_eq!(run(Replay::new(token.parse().unwrap())), first);
+    }
 }

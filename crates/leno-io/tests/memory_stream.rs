@@ -402,3 +402,49 @@ fn futures_do_the_same_on_any_executor() {
     let other = leno_kernel::block_on(talk(slow(Network::new())));
     assert_eq!(other.unwrap(), b"hello");
 }
+
+#[test]
+fn who_gives_up_connecting_too_late_resets_what_was_made() {
+    run(|| {
+        let network = Network::local();
+        network.set_link(Link::new().latency(5 * MS));
+        let listener = network.host("server").listen(80).unwrap();
+        let client = network.host("client");
+        let late = client.connect_timeout("server:80", 7 * MS).unwrap_err();
+        assert_eq!(late.kind(), ErrorKind::TimedOut, "it has arrived, the answer has not");
+        let (stream, _) = listener.accept().unwrap();
+        assert_eq!(read(&stream, 1).unwrap_err().kind(), ErrorKind::ConnectionReset);
+        drop(stream);
+        assert_eq!(network.connections(), 0);
+    });
+}
+
+#[test]
+fn many_who_accept_and_read_together_get_everything_once() {
+    let network = Network::new();
+    let system = leno_kernel::System::new(2).unwrap();
+    let listener = network.host("server").listen(80).unwrap();
+    let serve = |listener: Listener| {
+        move || {
+            let (stream, _) = listener.accept().unwrap();
+            read(&stream, 1).unwrap()[0]
+        }
+    };
+    let servers: Vec<_> = (0..20).map(|_| system.spawn(serve(listener.clone()))).collect();
+    let clients: Vec<_> = (0..20_u8)
+        .map(|n| {
+            let client = network.host("client");
+            system.spawn(move || {
+                let mut stream = client.connect("server:80").unwrap();
+                stream.write_all(&[n]).unwrap();
+                // Until it was read: closing earlier is a reset only for who has not read.
+                assert_eq!(stream.read(&mut [0]).unwrap(), 0);
+            })
+        })
+        .collect();
+    let mut seen: Vec<_> = servers.into_iter().map(|server| server.join().unwrap()).collect();
+    clients.into_iter().for_each(|client| client.join().unwrap());
+    seen.sort_unstable();
+    assert_eq!(seen, (0..20).collect::<Vec<_>>());
+    system.wait().unwrap();
+}
