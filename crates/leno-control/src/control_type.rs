@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::error::Error;
 use std::fmt;
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::automaton::Automaton;
 use crate::compose::{Named, Wire, product};
@@ -39,7 +39,8 @@ pub struct ControlType(Arc<Known>);
 
 /// All that is known about a type.
 struct Known {
-    expr: Expr,
+    /// Of what was computed it is worked out when someone asks.
+    expr: OnceLock<Expr>,
     machine: Machine,
     automaton: Automaton,
 }
@@ -49,7 +50,7 @@ impl ControlType {
     ///
     /// # Errors
     ///
-    /// If it refers to a rule, which needs a grammar, or is too large.
+    /// If it refers to a rule, which needs a [`Grammar`](crate::Grammar), or is too large.
     pub fn new(expr: Expr) -> Result<Self, TypeError> {
         let mut rule = None;
         expr.each(&mut |part| {
@@ -62,15 +63,17 @@ impl ControlType {
         }
         let expr = expr.normal();
         let machine = Machine::of_positions(&Positions::new(&expr, true))?;
+        Ok(Self::known(expr.into(), machine))
+    }
+
+    fn known(expr: OnceLock<Expr>, machine: Machine) -> Self {
         let automaton = Automaton::of_machine(&machine);
-        Ok(Self(Arc::new(Known { expr, machine, automaton })))
+        Self(Arc::new(Known { expr, machine, automaton }))
     }
 
     /// The type of what was computed; its expression is the simplest one that was found.
     pub(crate) fn of_machine(machine: Machine) -> Self {
-        let automaton = Automaton::of_machine(&machine);
-        let expr = simplify::expr(&automaton);
-        Self(Arc::new(Known { expr, machine, automaton }))
+        Self::known(OnceLock::new(), machine)
     }
 
     pub(crate) fn machine(&self) -> &Machine {
@@ -80,7 +83,7 @@ impl ControlType {
     /// The type as a tree.
     #[must_use]
     pub fn expr(&self) -> &Expr {
-        &self.0.expr
+        self.0.expr.get_or_init(|| simplify::expr(&self.0.automaton))
     }
 
     /// The minimal automaton.
@@ -143,9 +146,7 @@ impl ControlType {
             Event::Write(port) => Event::write(&name(port.name())),
             Event::Spawn => Event::Spawn,
         };
-        let (expr, machine) = (self.0.expr.map(&change), self.0.machine.renamed(&change)?);
-        let automaton = Automaton::of_machine(&machine);
-        Ok(Self(Arc::new(Known { expr, machine, automaton })))
+        Ok(Self::known(self.expr().map(&change).into(), self.0.machine.renamed(&change)?))
     }
 
     /// Whether all that this type allows is allowed by `other`.
@@ -228,7 +229,7 @@ impl FromStr for ControlType {
 
 impl fmt::Display for ControlType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.expr.fmt(f)
+        self.expr().fmt(f)
     }
 }
 

@@ -17,7 +17,7 @@ pub enum Expr {
     Nothing,
     /// `R`, `W2`, `S`: one event.
     Event(Event),
-    /// `<name>`: whatever the rule of that name says; only in a grammar.
+    /// `<name>`: whatever the rule of that name says; only in a [`Grammar`](crate::Grammar).
     Rule(String),
     /// `RW`: one after the other.
     Seq(Vec<Expr>),

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use crate::error::TooLarge;
 use crate::event::Event;
-use crate::positions::{Leaf, Positions};
+use crate::positions::Positions;
 
 /// Events that are offered together.
 pub(crate) type Offer = BTreeSet<Event>;
@@ -44,12 +44,7 @@ impl Machine {
     /// The minimal one of what `positions` allows, which has no rules.
     pub(crate) fn of_positions(positions: &Positions) -> Result<Self, TooLarge> {
         explore(BTreeSet::from([0]), |set: &BTreeSet<usize>| {
-            let mut next: BTreeMap<Event, BTreeSet<usize>> = BTreeMap::new();
-            for &to in set.iter().flat_map(|&from| positions.follow(from)) {
-                if let Leaf::Event(event) = positions.leaf(to) {
-                    next.entry(event.clone()).or_default().insert(to);
-                }
-            }
+            let next = positions.after(set);
             let offers = match set.iter().any(|&at| positions.is_complete(at)) {
                 true => BTreeSet::from([Offer::new()]),
                 false => next.keys().map(|event| Offer::from([event.clone()])).collect(),

@@ -20,6 +20,7 @@ use crate::expr::Expr;
 const DEEPEST: usize = 100;
 
 const ITEM: &str = "an event (`R`, `W` or `S`) or `(`";
+const ITEM_OR_RULE: &str = "an event (`R`, `W` or `S`), `(` or `<`";
 const MORE: &str = "an event, `(`, `+`, `*`, `?`, `|` or the end";
 const INSIDE: &str = "an event, `(`, `+`, `*`, `?`, `|` or `)`";
 
@@ -155,7 +156,7 @@ impl<'a> Reader<'a> {
             return self.rule().map(Expr::Rule);
         }
         if self.peek() != Some('(') {
-            return Err(self.expected(ITEM));
+            return Err(self.expected(if self.rules { ITEM_OR_RULE } else { ITEM }));
         }
         if self.depth == DEEPEST {
             return Err(self.expected("no more than 100 levels"));

@@ -9,6 +9,8 @@
 //! sequence, and what stands there in an alternative or under `?`, is at the end; what is under `+`
 //! or `*` is not.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::event::Event;
 use crate::expr::Expr;
 
@@ -20,6 +22,7 @@ pub(crate) enum Leaf {
 }
 
 /// The positions of an expression.
+#[derive(Debug)]
 pub(crate) struct Positions {
     leaves: Vec<Leaf>,
     follow: Vec<Vec<usize>>,
@@ -65,6 +68,17 @@ impl Positions {
     /// Whether the expression may be done after this position.
     pub(crate) fn is_complete(&self, position: usize) -> bool {
         self.complete[position]
+    }
+
+    /// The positions after each event that may come next at one of these.
+    pub(crate) fn after(&self, set: &BTreeSet<usize>) -> BTreeMap<Event, BTreeSet<usize>> {
+        let mut next: BTreeMap<Event, BTreeSet<usize>> = BTreeMap::new();
+        for &to in set.iter().flat_map(|&from| self.follow(from)) {
+            if let Leaf::Event(event) = self.leaf(to) {
+                next.entry(event.clone()).or_default().insert(to);
+            }
+        }
+        next
     }
 
     fn leaf_part(&mut self, leaf: Leaf) -> Part {

@@ -113,6 +113,10 @@ fn add(ways: &mut BTreeMap<(usize, usize), Expr>, key: (usize, usize), way: Expr
 fn onwards(way: Expr, rest: Expr) -> Expr {
     match rest {
         Expr::Nothing => stopping(way),
+        Expr::Seq(mut items) if matches!(items[0], Expr::Star(_)) => {
+            items[0] = seq(vec![way, items[0].clone()]);
+            Expr::Seq(items).normal()
+        }
         rest => Expr::Seq(vec![way, rest]).normal(),
     }
 }

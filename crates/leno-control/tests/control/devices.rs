@@ -1,12 +1,9 @@
 //! The kinds of fibre that Skaller 2017 names, and programs held against their types.
-#![forbid(unsafe_code)]
-
-mod lots;
 
 use std::collections::BTreeSet;
 
+use crate::lots::Lots;
 use leno_control::{ControlType, Event, Monitor, Violation};
-use lots::Lots;
 
 fn control(text: &str) -> ControlType {
     text.parse().unwrap_or_else(|error| panic!("{error}"))

@@ -1,5 +1,4 @@
 //! Pipelines and other compositions, as Skaller 2017 has them in section 10.1.
-#![forbid(unsafe_code)]
 
 use leno_control::{
     ControlType, Event, Openness, PipelineError, Wire, checked_pipeline, compose, fits, fits_over,

@@ -1,16 +1,12 @@
 //! Laws that hold for all types, tried on many random ones.
 //!
 //! Each failure names the types, and a test always tries the same ones.
-#![forbid(unsafe_code)]
-
-mod generate;
-mod lots;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use generate::{expr, meaning};
+use crate::generate::{expr, meaning};
+use crate::lots::Lots;
 use leno_control::{Automaton, ControlType, Event, Expr, Wire, compose, fits, pipeline};
-use lots::Lots;
 
 /// Small alphabets make states meet.
 fn events() -> Vec<Event> {

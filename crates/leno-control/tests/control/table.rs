@@ -1,5 +1,4 @@
 //! The principal types of compositions, state by state.
-#![forbid(unsafe_code)]
 
 use leno_control::{ControlType, Wire, compose, pipeline};
 

@@ -1,5 +1,4 @@
 //! Types as text: what is read, what is refused and where, what is printed.
-#![forbid(unsafe_code)]
 
 use leno_control::{ControlType, Event, Expr, Port, TypeError};
 
