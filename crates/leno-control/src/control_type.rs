@@ -11,6 +11,7 @@ use crate::compose::{Named, Wire, product};
 use crate::error::{ParseError, TooLarge};
 use crate::event::{Event, Port};
 use crate::expr::Expr;
+use crate::grammar::{Grammar, GrammarError};
 use crate::include::{Excess, excess};
 use crate::machine::Machine;
 use crate::positions::Positions;
@@ -40,9 +41,16 @@ pub struct ControlType(Arc<Known>);
 /// All that is known about a type.
 struct Known {
     /// Of what was computed it is worked out when someone asks.
-    expr: OnceLock<Expr>,
+    written: OnceLock<Written>,
     machine: Machine,
     automaton: Automaton,
+}
+
+/// How a type is written.
+enum Written {
+    Expr(Expr),
+    /// Each state is a rule, since an expression would be too long.
+    Rules(Grammar),
 }
 
 impl ControlType {
@@ -50,7 +58,7 @@ impl ControlType {
     ///
     /// # Errors
     ///
-    /// If it refers to a rule, which needs a [`Grammar`](crate::Grammar), or is too large.
+    /// If it refers to a rule, which needs a [`Grammar`], or is too large.
     pub fn new(expr: Expr) -> Result<Self, TypeError> {
         let mut rule = None;
         expr.each(&mut |part| {
@@ -62,13 +70,13 @@ impl ControlType {
             return Err(TypeError::Rule(name.clone()));
         }
         let expr = expr.normal();
-        let machine = Machine::of_positions(&Positions::new(&expr, true))?;
-        Ok(Self::known(expr.into(), machine))
+        let machine = Machine::of_positions(&Positions::new(&expr, true)?)?;
+        Ok(Self::known(Written::Expr(expr).into(), machine))
     }
 
-    fn known(expr: OnceLock<Expr>, machine: Machine) -> Self {
+    fn known(written: OnceLock<Written>, machine: Machine) -> Self {
         let automaton = Automaton::of_machine(&machine);
-        Self(Arc::new(Known { expr, machine, automaton }))
+        Self(Arc::new(Known { written, machine, automaton }))
     }
 
     /// The type of what was computed; its expression is the simplest one that was found.
@@ -80,10 +88,24 @@ impl ControlType {
         &self.0.machine
     }
 
-    /// The type as a tree.
+    fn written(&self) -> &Written {
+        self.0.written.get_or_init(|| match simplify::expr(&self.0.automaton) {
+            Some(expr) => Written::Expr(expr),
+            None => {
+                let rules = Grammar::new(simplify::rules(&self.0.automaton));
+                Written::Rules(rules.expect("each rule is short and refers to states"))
+            }
+        })
+    }
+
+    /// The type as a tree. There is none if it was computed and has no expression of reasonable length; it is
+    /// then printed as a grammar with a rule for each state.
     #[must_use]
-    pub fn expr(&self) -> &Expr {
-        self.0.expr.get_or_init(|| simplify::expr(&self.0.automaton))
+    pub fn expr(&self) -> Option<&Expr> {
+        match self.written() {
+            Written::Expr(expr) => Some(expr),
+            Written::Rules(_) => None,
+        }
     }
 
     /// The minimal automaton.
@@ -146,7 +168,11 @@ impl ControlType {
             Event::Write(port) => Event::write(&name(port.name())),
             Event::Spawn => Event::Spawn,
         };
-        Ok(Self::known(self.expr().map(&change).into(), self.0.machine.renamed(&change)?))
+        let machine = self.0.machine.renamed(&change)?;
+        Ok(match self.expr() {
+            Some(expr) => Self::known(Written::Expr(expr.map(&change)).into(), machine),
+            None => Self::of_machine(machine),
+        })
     }
 
     /// Whether all that this type allows is allowed by `other`.
@@ -189,6 +215,8 @@ pub fn compose(parts: &[&ControlType], wires: &[Wire]) -> Result<ControlType, To
 pub enum TypeError {
     /// The text is none.
     Parse(ParseError),
+    /// It was written as a grammar, which is none or not regular.
+    Grammar(GrammarError),
     /// The expression refers to this rule, and a type of its own has no rules.
     Rule(String),
     /// It has too many states.
@@ -211,6 +239,7 @@ impl fmt::Display for TypeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Parse(error) => error.fmt(f),
+            Self::Grammar(error) => error.fmt(f),
             Self::Rule(name) => write!(f, "rule <{name}> is not defined: rules need a grammar"),
             Self::TooLarge(error) => error.fmt(f),
         }
@@ -222,14 +251,22 @@ impl Error for TypeError {}
 impl FromStr for ControlType {
     type Err = TypeError;
 
+    /// Reads an expression, or a [`Grammar`] if the text begins with `<`.
     fn from_str(text: &str) -> Result<Self, TypeError> {
+        if text.trim_start().starts_with('<') {
+            let grammar: Grammar = text.parse().map_err(TypeError::Grammar)?;
+            return grammar.control_type().map_err(TypeError::Grammar);
+        }
         Self::new(parse::expr(text)?)
     }
 }
 
 impl fmt::Display for ControlType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.expr().fmt(f)
+        match self.written() {
+            Written::Expr(expr) => expr.fmt(f),
+            Written::Rules(grammar) => grammar.fmt(f),
+        }
     }
 }
 

@@ -64,21 +64,27 @@ impl fmt::Display for PortError {
 
 impl Error for PortError {}
 
-/// Something that was asked for would take too many states to work out.
+/// A type that has too many states to be worked out, or is written with too many events.
 ///
-/// The bound is [`TooLarge::MOST_STATES`]; it keeps a mistake in a description from filling the
-/// memory.
+/// The bounds keep a mistake in a description from using up memory and time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLarge;
 
 impl TooLarge {
     /// How many states an automaton may have while it is worked out.
-    pub const MOST_STATES: usize = 100_000;
+    pub const MOST_STATES: usize = 20_000;
+
+    /// How many events (and references to rules) an expression may be written with.
+    pub const MOST_EVENTS: usize = 2_000;
 }
 
 impl fmt::Display for TooLarge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "an automaton of more than {} states is not worked out", Self::MOST_STATES)
+        let (states, events) = (Self::MOST_STATES, Self::MOST_EVENTS);
+        write!(
+            f,
+            "a type of more than {states} states or {events} written events is not worked out"
+        )
     }
 }
 

@@ -67,6 +67,17 @@ impl Expr {
         }
     }
 
+    /// How deep the tree is: more than the parentheses and postfix signs around any part of its text.
+    pub(crate) fn depth(&self) -> usize {
+        1 + match self {
+            Self::Seq(items) | Self::Either(items) => {
+                items.iter().map(Self::depth).max().unwrap_or(0)
+            }
+            Self::Plus(inner) | Self::Star(inner) | Self::Maybe(inner) => inner.depth(),
+            Self::Nothing | Self::Event(_) | Self::Rule(_) => 0,
+        }
+    }
+
     /// Calls `visit` with every expression in the tree, in the order of the text.
     pub(crate) fn each<'a>(&'a self, visit: &mut impl FnMut(&'a Expr)) {
         visit(self);

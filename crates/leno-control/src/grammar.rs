@@ -19,6 +19,7 @@ use std::collections::BTreeSet;
 use std::error::Error;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 pub(crate) use compiled::{At, Compiled, Next};
 
@@ -46,10 +47,22 @@ use crate::parse::Reader;
 /// assert_eq!(function.control_type()?.to_string(), "(RW)+");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// Cloning one is cheap.
+#[derive(Clone, Debug)]
 pub struct Grammar {
-    rules: Vec<(String, Expr)>,
+    rules: Arc<[(String, Expr)]>,
+    compiled: Arc<Compiled>,
 }
+
+impl PartialEq for Grammar {
+    /// Whether they are written alike; whether they mean the same cannot be computed.
+    fn eq(&self, other: &Self) -> bool {
+        self.rules == other.rules
+    }
+}
+
+impl Eq for Grammar {}
 
 impl Grammar {
     /// The grammar of these rules, the first of which is where it starts.
@@ -57,7 +70,7 @@ impl Grammar {
     /// # Errors
     ///
     /// If there is no rule, two have the same name, a name is not made of lower-case letters, digits and `_`,
-    /// or one refers to a rule that is not there.
+    /// or one refers to a rule that is not there or is written with too many events.
     pub fn new(rules: Vec<(String, Expr)>) -> Result<Self, GrammarError> {
         let mut names = BTreeSet::new();
         if let Some((twice, _)) = rules.iter().find(|rule| !names.insert(rule.0.as_str())) {
@@ -81,7 +94,9 @@ impl Grammar {
             None if rules.is_empty() => Err(GrammarError::NoRule),
             None => {
                 let normal = |(name, expr): (String, Expr)| (name, expr.normal());
-                Ok(Self { rules: rules.into_iter().map(normal).collect() })
+                let rules: Arc<[_]> = rules.into_iter().map(normal).collect();
+                let compiled = Arc::new(Compiled::new(&rules)?);
+                Ok(Self { rules, compiled })
             }
         }
     }
@@ -90,6 +105,10 @@ impl Grammar {
     #[must_use]
     pub fn rules(&self) -> &[(String, Expr)] {
         &self.rules
+    }
+
+    pub(crate) fn compiled(&self) -> &Arc<Compiled> {
+        &self.compiled
     }
 
     /// The control type that this grammar describes, if it is regular.

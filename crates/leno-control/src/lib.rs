@@ -36,6 +36,7 @@ mod monitor;
 mod parse;
 mod pipeline;
 mod positions;
+mod refine;
 mod runs;
 mod simplify;
 

@@ -16,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use crate::error::TooLarge;
 use crate::event::Event;
 use crate::positions::Positions;
+use crate::refine;
 
 /// Events that are offered together.
 pub(crate) type Offer = BTreeSet<Event>;
@@ -78,19 +79,8 @@ impl Machine {
     /// Merges places that `key` does not tell apart and that go on alike, and numbers them anew. Of the
     /// offers of merged places the smallest remain.
     pub(crate) fn minimal<K: Ord>(&self, key: impl Fn(&Place) -> K) -> Self {
-        let mut classes = numbered(self.places.iter().map(key));
-        loop {
-            let signature = |(at, place): (usize, &Place)| {
-                let edges = place.edges.iter().map(|(event, &to)| (event.clone(), classes[to]));
-                (classes[at], edges.collect::<Vec<_>>())
-            };
-            let finer = numbered(self.places.iter().enumerate().map(signature));
-            let done = finer.iter().max() == classes.iter().max();
-            classes = finer;
-            if done {
-                break;
-            }
-        }
+        let edges: Vec<_> = self.places.iter().map(|place| &place.edges).collect();
+        let classes = refine::blocks(self.places.iter().map(key).collect(), &edges);
         let mut merged: Vec<Option<Place>> = vec![None; self.places.len()];
         for (at, place) in self.places.iter().enumerate() {
             let edges = place.edges.iter().map(|(event, &to)| (event.clone(), classes[to]));
@@ -139,14 +129,4 @@ pub(crate) fn explore<N: Clone + Eq + std::hash::Hash>(
         }
     }
     Ok(Machine { places })
-}
-
-/// Equal keys get equal numbers.
-fn numbered<K: Ord>(keys: impl Iterator<Item = K>) -> Vec<usize> {
-    let mut numbers = BTreeMap::new();
-    keys.map(|key| {
-        let new = numbers.len();
-        *numbers.entry(key).or_insert(new)
-    })
-    .collect()
 }

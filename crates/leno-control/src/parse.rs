@@ -17,7 +17,7 @@ use crate::event::{Event, Port, is_port_character};
 use crate::expr::Expr;
 
 /// How deep parentheses and postfix signs may nest.
-const DEEPEST: usize = 100;
+pub(crate) const DEEPEST: usize = 100;
 
 const ITEM: &str = "an event (`R`, `W` or `S`) or `(`";
 const ITEM_OR_RULE: &str = "an event (`R`, `W` or `S`), `(` or `<`";

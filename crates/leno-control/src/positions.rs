@@ -11,6 +11,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::error::TooLarge;
 use crate::event::Event;
 use crate::expr::Expr;
 
@@ -39,7 +40,14 @@ struct Part {
 
 impl Positions {
     /// Those of `expr`; `at_end` says that nothing comes after it.
-    pub(crate) fn new(expr: &Expr, at_end: bool) -> Self {
+    pub(crate) fn new(expr: &Expr, at_end: bool) -> Result<Self, TooLarge> {
+        let mut leaves = 0;
+        expr.each(&mut |part| {
+            leaves += usize::from(matches!(part, Expr::Event(_) | Expr::Rule(_)))
+        });
+        if leaves > TooLarge::MOST_EVENTS {
+            return Err(TooLarge);
+        }
         let mut new = Self { leaves: Vec::new(), follow: vec![Vec::new()], complete: Vec::new() };
         let whole = new.part(expr, at_end);
         new.complete = vec![false; new.follow.len()];
@@ -52,7 +60,7 @@ impl Positions {
             follow.sort_unstable();
             follow.dedup();
         }
-        new
+        Ok(new)
     }
 
     /// What stands at a position other than 0.

@@ -1,23 +1,43 @@
-//! From an automaton back to an expression that one can read.
+//! From an automaton back to something that one can read.
 //!
 //! States are taken out one after the other, those with the fewest ways through them first, and each way
 //! through is written on the edge that replaces it. A state that one can come back to is written as its
 //! loop, once or more if nobody leaves it (`X+` at the end of a type never stops), and otherwise any
-//! number of times and then a way out.
+//! number of times and then a way out. If that becomes too long to be of use, each state becomes a rule of a
+//! grammar instead.
 //!
-//! Invariant: the expression has the automaton that it was made from. Two kinds of expression must not
-//! be confused: a *way* leads from one state to another, has an end, and something may come after it;
-//! a *rest* is all that can still happen, up to the end of the type, where `X+` means for ever. A
-//! way becomes a rest only through [`onwards`].
+//! Invariant: what is written has the automaton that it was made from, and can be read by the parser. Two
+//! kinds of expression must not be confused: a *way* leads from one state to another, has an end, and
+//! something may come after it; a *rest* is all that can still happen, up to the end of the type, where `X+`
+//! means for ever. A way becomes a rest only through [`onwards`].
+
+mod components;
+mod shape;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::automaton::Automaton;
-use crate::expr::Expr;
+use components::components;
+use shape::{either, onwards, seq, star};
 
-/// An expression of the type.
-pub(crate) fn expr(automaton: &Automaton) -> Expr {
+use crate::automaton::{Automaton, State};
+use crate::expr::Expr;
+use crate::parse;
+
+/// How many states are taken out, and how many events are written, before it is too long.
+const MOST: usize = 300;
+
+/// Ways between two states that are left.
+type Ways = BTreeMap<(usize, usize), Expr>;
+
+/// The rest after leaving from a state that is left.
+type Exits = BTreeMap<usize, Expr>;
+
+/// An expression of the type, if there is one of reasonable length.
+pub(crate) fn expr(automaton: &Automaton) -> Option<Expr> {
     let count = automaton.states().len();
+    if count > MOST {
+        return None;
+    }
     let component = components(automaton);
     let mut rests: Vec<Option<Expr>> = vec![None; count];
     // Components are numbered so that edges between them lead to lower numbers: those come first.
@@ -29,24 +49,52 @@ pub(crate) fn expr(automaton: &Automaton) -> Expr {
         entered.extend(others.filter(|&to| component[to] != component[from]));
     }
     for state in order.into_iter().filter(|state| entered.contains(state)) {
-        rests[state] = Some(rest(automaton, &component, &rests, state));
+        rests[state] = Some(short(rest(automaton, &component, &rests, state)?)?);
     }
-    rests[0].take().expect("state 0 is always entered")
+    rests[0].take()
+}
+
+/// A rule for each state, named by its number.
+pub(crate) fn rules(automaton: &Automaton) -> Vec<(String, Expr)> {
+    let rule = |(number, state): (usize, &State)| {
+        let edge = |(event, to): &(_, usize)| {
+            Expr::Seq(vec![Expr::Event(Clone::clone(event)), Expr::Rule(to.to_string())])
+        };
+        let mut all: Vec<Expr> = state.edges().iter().map(edge).collect();
+        if state.ends() {
+            all.push(Expr::Nothing);
+        } else if all.is_empty() {
+            all.push(Expr::Plus(Box::new(Expr::Nothing)));
+        }
+        (number.to_string(), Expr::Either(all).normal())
+    };
+    automaton.states().iter().enumerate().map(rule).collect()
+}
+
+/// The expression itself, if it is not too long and can be parsed.
+fn short(expr: Expr) -> Option<Expr> {
+    let mut events = 0;
+    expr.each(&mut |part| events += usize::from(matches!(part, Expr::Event(_))));
+    (events <= MOST && expr.depth() < parse::DEEPEST).then_some(expr)
 }
 
 /// All that can happen from `start` on, if the rests of lower components are known.
-fn rest(automaton: &Automaton, component: &[usize], rests: &[Option<Expr>], start: usize) -> Expr {
+fn rest(
+    automaton: &Automaton,
+    component: &[usize],
+    rests: &[Option<Expr>],
+    start: usize,
+) -> Option<Expr> {
     let mut inside: BTreeSet<usize> =
         (0..component.len()).filter(|&state| component[state] == component[start]).collect();
-    let mut ways: BTreeMap<(usize, usize), Expr> = BTreeMap::new();
-    let mut exits: BTreeMap<usize, Expr> = BTreeMap::new();
+    let (mut ways, mut exits) = (Ways::new(), Exits::new());
     for &from in &inside {
         let state = &automaton.states()[from];
         let mut out = Vec::new();
         for (event, to) in state.edges() {
             let event = Expr::Event(event.clone());
             if inside.contains(to) {
-                add(&mut ways, (from, *to), event);
+                add(&mut ways, (from, *to), event)?;
             } else {
                 out.push(onwards(event, rests[*to].clone().expect("lower components are known")));
             }
@@ -55,237 +103,52 @@ fn rest(automaton: &Automaton, component: &[usize], rests: &[Option<Expr>], star
             out.push(Expr::Nothing);
         }
         if !out.is_empty() {
-            exits.insert(from, either(out, true));
+            exits.insert(from, short(either(out, true))?);
         }
     }
     while inside.len() > 1 {
-        let through = |&state: &usize| {
-            let arriving = ways.keys().filter(|key| key.1 == state && key.0 != state).count();
-            let leaving = ways.keys().filter(|key| key.0 == state && key.1 != state).count()
-                + usize::from(exits.contains_key(&state));
-            (arriving * leaving, usize::MAX - state)
-        };
+        let (mut arriving, mut leaving) = (vec![0; component.len()], vec![0; component.len()]);
+        for &(from, to) in ways.keys().filter(|way| way.0 != way.1) {
+            leaving[from] += 1;
+            arriving[to] += 1;
+        }
+        exits.keys().for_each(|&from| leaving[from] += 1);
+        let through = |&state: &usize| (arriving[state] * leaving[state], usize::MAX - state);
         let out = inside.iter().copied().filter(|&state| state != start).min_by_key(through);
         let out = out.expect("there are others than the first");
         inside.remove(&out);
-        take_out(out, &mut ways, &mut exits);
+        take_out(out, &mut ways, &mut exits)?;
     }
     let circle = ways.remove(&(start, start));
-    match (circle, exits.remove(&start)) {
+    Some(match (circle, exits.remove(&start)) {
         (None, Some(exit)) => exit,
         (None, None) => Expr::Plus(Box::new(Expr::Nothing)),
         (Some(circle), Some(exit)) => onwards(star(circle), exit),
         (Some(circle), None) => Expr::Plus(Box::new(circle)),
-    }
+    })
 }
 
 /// Replaces the ways through `out` by ways past it.
-fn take_out(
-    out: usize,
-    ways: &mut BTreeMap<(usize, usize), Expr>,
-    exits: &mut BTreeMap<usize, Expr>,
-) {
+fn take_out(out: usize, ways: &mut Ways, exits: &mut Exits) -> Option<()> {
     let circle = ways.remove(&(out, out)).map_or(Expr::Nothing, star);
-    let touching = |key: &(usize, usize)| key.0 == out || key.1 == out;
-    let (touching, others) = std::mem::take(ways).into_iter().partition(|way| touching(&way.0));
-    *ways = others;
-    let touching: BTreeMap<(usize, usize), Expr> = touching;
+    let touching: Ways = ways.extract_if(.., |way, _| way.0 == out || way.1 == out).collect();
     let exit = exits.remove(&out);
     for (&(from, _), before) in touching.iter().filter(|way| way.0.1 == out) {
         let so_far = seq(vec![before.clone(), circle.clone()]);
         for (&(_, to), after) in touching.iter().filter(|way| way.0.0 == out) {
-            add(ways, (from, to), seq(vec![so_far.clone(), after.clone()]));
+            add(ways, (from, to), seq(vec![so_far.clone(), after.clone()]))?;
         }
         if let Some(exit) = &exit {
             let new = onwards(so_far, exit.clone());
             let all = exits.remove(&from).into_iter().chain([new]).collect();
-            exits.insert(from, either(all, true));
+            exits.insert(from, short(either(all, true))?);
         }
     }
+    Some(())
 }
 
-fn add(ways: &mut BTreeMap<(usize, usize), Expr>, key: (usize, usize), way: Expr) {
+fn add(ways: &mut Ways, key: (usize, usize), way: Expr) -> Option<()> {
     let all = ways.remove(&key).into_iter().chain([way]).collect();
-    ways.insert(key, either(all, false));
-}
-
-/// A way, and then a rest.
-fn onwards(way: Expr, rest: Expr) -> Expr {
-    match rest {
-        Expr::Nothing => stopping(way),
-        Expr::Seq(mut items) if matches!(items[0], Expr::Star(_)) => {
-            items[0] = seq(vec![way, items[0].clone()]);
-            Expr::Seq(items).normal()
-        }
-        rest => Expr::Seq(vec![way, rest]).normal(),
-    }
-}
-
-/// The way with an end even if nothing comes after it: `X+` would never stop there.
-fn stopping(way: Expr) -> Expr {
-    match way {
-        Expr::Plus(inner) => Expr::Seq(vec![(*inner).clone(), Expr::Star(inner)]).normal(),
-        Expr::Maybe(inner) => Expr::Maybe(Box::new(stopping(*inner))),
-        Expr::Either(items) => Expr::Either(items.into_iter().map(stopping).collect()).normal(),
-        Expr::Seq(mut items) => {
-            let last = items.pop().expect("a sequence has members");
-            items.push(stopping(last));
-            Expr::Seq(items).normal()
-        }
-        other => other,
-    }
-}
-
-/// The way any number of times.
-fn star(way: Expr) -> Expr {
-    match way {
-        Expr::Plus(inner) | Expr::Star(inner) | Expr::Maybe(inner) => star(*inner),
-        Expr::Nothing => Expr::Nothing,
-        way => Expr::Star(Box::new(way)),
-    }
-}
-
-/// Ways one after the other; `X X*` and `X* X` become `X+`.
-fn seq(ways: Vec<Expr>) -> Expr {
-    let mut done: Vec<Expr> = Vec::new();
-    let flat = match Expr::Seq(ways).normal() {
-        Expr::Seq(items) => items,
-        single => vec![single],
-    };
-    for item in flat.into_iter().filter(|item| *item != Expr::Nothing) {
-        done.push(item);
-        shorten(&mut done);
-    }
-    Expr::Seq(done).normal()
-}
-
-/// Turns `X X*` or `X* X` at the end of a sequence into `X+`.
-fn shorten(items: &mut Vec<Expr>) {
-    let members = |inner: &Expr| match inner {
-        Expr::Seq(items) => items.clone(),
-        single => vec![single.clone()],
-    };
-    for at in 0..items.len() {
-        let Expr::Star(inner) = &items[at] else { continue };
-        let body = members(inner);
-        let plus = Expr::Plus(inner.clone());
-        if at + 1 == items.len() && items[..at].ends_with(&body) {
-            items.truncate(at - body.len());
-            items.push(plus);
-            return;
-        }
-        if items[at + 1..] == body[..] {
-            items.truncate(at);
-            items.push(plus);
-            return;
-        }
-    }
-}
-
-/// One of several; of ways, or of rests.
-fn either(all: Vec<Expr>, rests: bool) -> Expr {
-    let mut branches: Vec<Expr> = Vec::new();
-    let mut empty = false;
-    for branch in all {
-        let members = match branch {
-            Expr::Either(items) => items,
-            Expr::Maybe(inner) => {
-                empty = true;
-                vec![*inner]
-            }
-            single => vec![single],
-        };
-        for member in members {
-            if member == Expr::Nothing {
-                empty = true;
-            } else if !branches.contains(&member) {
-                branches.push(member);
-            }
-        }
-    }
-    let inner = if rests { Expr::Either(branches).normal() } else { factored(branches) };
-    match inner {
-        inner if !empty || inner == Expr::Nothing => inner,
-        Expr::Star(inner) => Expr::Star(inner),
-        Expr::Plus(inner) if !rests => Expr::Star(inner),
-        inner => Expr::Maybe(Box::new(inner)),
-    }
-}
-
-/// Alternatives of ways, with what all begin or end with written once.
-fn factored(branches: Vec<Expr>) -> Expr {
-    if branches.len() < 2 {
-        return Expr::Either(branches).normal();
-    }
-    let mut all: Vec<Vec<Expr>> = branches
-        .into_iter()
-        .map(|branch| match branch {
-            Expr::Seq(items) => items,
-            single => vec![single],
-        })
-        .collect();
-    let (mut front, mut back) = (Vec::new(), Vec::new());
-    while let Some(same) = all[0].first().cloned()
-        && all.iter().all(|items| items.first() == Some(&same))
-    {
-        all.iter_mut().for_each(|items| drop(items.remove(0)));
-        front.push(same);
-    }
-    while let Some(same) = all[0].last().cloned()
-        && all.iter().all(|items| items.last() == Some(&same))
-    {
-        all.iter_mut().for_each(|items| drop(items.pop()));
-        back.insert(0, same);
-    }
-    let middle = all.into_iter().map(seq).collect();
-    if front.is_empty() && back.is_empty() {
-        return Expr::Either(middle).normal();
-    }
-    front.push(either(middle, false));
-    front.extend(back);
-    seq(front)
-}
-
-/// The strongly connected component of each state; edges between two lead to the lower number.
-fn components(automaton: &Automaton) -> Vec<usize> {
-    let count = automaton.states().len();
-    let targets = |state: usize| automaton.states()[state].edges().iter().map(|edge| edge.1);
-    // States in the order in which a search leaves them (with a stack of its own, since automata may
-    // be deeper than the fibre that asks has stack) ..
-    let (mut left, mut seen) = (Vec::new(), vec![false; count]);
-    let mut path = vec![(0, targets(0).collect::<Vec<_>>())];
-    seen[0] = true;
-    while let Some((state, to)) = path.last_mut() {
-        match to.pop() {
-            Some(next) if !seen[next] => {
-                seen[next] = true;
-                path.push((next, targets(next).collect()));
-            }
-            Some(_) => {}
-            None => {
-                left.push(*state);
-                path.pop();
-            }
-        }
-    }
-    // .. and back along the edges, the one left last first.
-    let mut sources = vec![Vec::new(); count];
-    for from in 0..count {
-        targets(from).for_each(|to| sources[to].push(from));
-    }
-    let mut component = vec![usize::MAX; count];
-    let mut found = 0;
-    for &root in left.iter().rev() {
-        let mut waiting = vec![root];
-        let mut any = false;
-        while let Some(state) = waiting.pop() {
-            if component[state] == usize::MAX {
-                component[state] = found;
-                any = true;
-                waiting.extend(&sources[state]);
-            }
-        }
-        found += usize::from(any);
-    }
-    component.iter().map(|&number| found - 1 - number).collect()
+    ways.insert(key, short(either(all, false))?);
+    Some(())
 }

@@ -3,8 +3,11 @@
 //! Each rule is there twice: as it reads where nothing comes after it, and as it reads elsewhere. Only there
 //! does `X+` at its end ever stop.
 
+use std::collections::BTreeMap;
+
+use crate::error::TooLarge;
 use crate::event::Event;
-use crate::grammar::Grammar;
+use crate::expr::Expr;
 use crate::positions::{Leaf, Positions};
 
 /// All rules of a grammar, each twice.
@@ -41,10 +44,15 @@ pub(crate) enum Next<'a> {
 }
 
 impl Compiled {
-    pub(crate) fn new(grammar: &Grammar) -> Self {
+    /// # Errors
+    ///
+    /// If a rule is too large.
+    pub(crate) fn new(rules: &[(String, Expr)]) -> Result<Self, TooLarge> {
         let mut routines = Vec::new();
+        let names: BTreeMap<&str, usize> =
+            rules.iter().enumerate().map(|(number, rule)| (rule.0.as_str(), number)).collect();
         let mut column = 1;
-        for (name, expr) in grammar.rules() {
+        for (name, expr) in rules {
             // The text of a rule is `<name> = ` and its expression; two spaces and a sign come after it.
             let text = expr.to_string();
             let start = column + name.chars().count() + 5;
@@ -53,19 +61,18 @@ impl Compiled {
                 (start..).zip(text.chars()).filter(|at| leaf(at.1)).map(|at| at.0).collect();
             column = start + text.chars().count() + 2;
             for at_end in [false, true] {
-                let positions = Positions::new(expr, at_end);
+                let positions = Positions::new(expr, at_end)?;
                 let call = |position| match positions.leaf(position) {
                     Leaf::Event(_) => None,
                     Leaf::Rule { name, at_end } => {
-                        let rule = grammar.rules().iter().position(|rule| rule.0 == *name);
-                        rule.map(|rule| number(rule, *at_end))
+                        names.get(name.as_str()).map(|&rule| number(rule, *at_end))
                     }
                 };
                 let calls = (1..=columns.len()).map(call).collect();
                 routines.push(Routine { positions, calls, columns: columns.clone() });
             }
         }
-        Self { routines }
+        Ok(Self { routines })
     }
 
     /// Where everything starts.
@@ -76,11 +83,6 @@ impl Compiled {
     /// Which rule a routine is a reading of.
     pub(crate) fn rule(&self, routine: usize) -> usize {
         routine / 2
-    }
-
-    /// How many routines there are.
-    pub(crate) fn len(&self) -> usize {
-        self.routines.len()
     }
 
     /// What may come next, each with the place where one is then (or will be back).

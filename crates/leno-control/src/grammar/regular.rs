@@ -15,8 +15,8 @@ use crate::machine::{Machine, Offer, explore};
 type Stack = Vec<At>;
 
 pub(crate) fn machine(grammar: &Grammar) -> Result<Machine, GrammarError> {
-    let compiled = Compiled::new(grammar);
-    if let Some(routine) = embedded(&compiled) {
+    let compiled = grammar.compiled();
+    if let Some(routine) = embedded(compiled) {
         let (name, _) = &grammar.rules()[compiled.rule(routine)];
         return Err(GrammarError::NotRegular(name.clone()));
     }
@@ -68,9 +68,8 @@ fn embedded(compiled: &Compiled) -> Option<usize> {
         }
         seen
     };
-    let from: Vec<BTreeSet<usize>> = (0..compiled.len()).map(reached).collect();
     let comes_back = |routine: usize| {
-        compiled.calls(routine).any(|(to, last)| !last && from[to].contains(&routine))
+        compiled.calls(routine).any(|(to, last)| !last && reached(to).contains(&routine))
     };
-    from[compiled.start().routine].iter().copied().find(|&routine| comes_back(routine))
+    reached(compiled.start().routine).into_iter().find(|&routine| comes_back(routine))
 }

@@ -43,7 +43,7 @@ pub(crate) struct Stacks {
 impl Stacks {
     /// Before the first event.
     pub(crate) fn new(grammar: &Grammar) -> Self {
-        let grammar = Arc::new(Compiled::new(grammar));
+        let grammar = grammar.compiled().clone();
         let tops = BTreeSet::from([Top { at: grammar.start(), below: BOTTOM }]);
         let mut new = Self {
             grammar,

@@ -42,11 +42,11 @@ struct Row {
 impl Spot {
     /// Before the first event of a type, whose events are `letters`.
     pub(crate) fn new(control: &ControlType, text: &str, letters: &[Event]) -> Self {
-        let positions = Positions::new(control.expr(), true);
         // Each event of the text begins with a capital letter, and nothing else has one.
         let capitals = (1..).zip(text.chars()).filter(|at| at.1.is_ascii_uppercase());
         let columns: Vec<usize> = capitals.map(|at| at.0).collect();
-        let table = Table::new(&positions, letters, &columns);
+        let positions = control.expr().and_then(|expr| Positions::new(expr, true).ok());
+        let table = positions.and_then(|positions| Table::new(&positions, letters, &columns));
         Self { table: Arc::new(table.unwrap_or_else(|| Table::plain(control, letters))), row: 0 }
     }
 

@@ -125,8 +125,9 @@ fn observe(
 ) -> Result<(BTreeSet<Vec<Event>>, bool), Violation> {
     let mut lots = Lots::new(12);
     let (mut shown, mut ended) = (BTreeSet::new(), false);
-    for _ in 0..2_000 {
-        let monitor = Monitor::new(control);
+    let start = Monitor::new(control);
+    for _ in 0..1_000 {
+        let monitor = start.clone();
         let mut ports = Ports { lots: &mut lots, monitor, seen: Vec::new(), most: 6 };
         match program(&mut ports) {
             Ok(()) => {

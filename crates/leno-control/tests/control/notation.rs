@@ -1,6 +1,6 @@
 //! Types as text: what is read, what is refused and where, what is printed.
 
-use leno_control::{ControlType, Event, Expr, Port, TypeError};
+use leno_control::{ControlType, Event, Expr, Monitor, Port, TypeError, compose, pipeline};
 
 fn control(text: &str) -> ControlType {
     text.parse().unwrap_or_else(|error| panic!("{error}"))
@@ -57,7 +57,7 @@ fn k45_text_becomes_a_tree() {
     let plus = |inner| Expr::Plus(Box::new(inner));
     let event = |text: &str| Expr::Event(text.parse().unwrap());
     let tree = plus(Expr::Seq(vec![plus(event("R")), event("W2")]));
-    assert_eq!(*control("((R+)W2)+").expr(), tree);
+    assert_eq!(control("((R+)W2)+").expr(), Some(&tree));
     assert_eq!(ControlType::new(tree.clone()).unwrap(), control("(R+W2)+"));
     assert!(
         matches!(ControlType::new(Expr::Rule("t".into())), Err(TypeError::Rule(name)) if name == "t")
@@ -126,9 +126,45 @@ fn ports_and_events_by_name() {
 }
 
 #[test]
-fn too_many_states_are_refused() {
-    // Which of the last twenty reads was the first one: 2 to the 20th states.
-    let text = format!("(R|W)*R{}", "(R|W)".repeat(20));
-    let error = text.parse::<ControlType>().unwrap_err();
-    assert_eq!(error.to_string(), "an automaton of more than 100000 states is not worked out");
+fn too_many_states_and_events_are_refused() {
+    let refused = "a type of more than 20000 states or 2000 written events is not worked out";
+    // What was read twenty events ago: 2 to the 20th states.
+    let many_states = format!("(R|W)*R{}", "(R|W)".repeat(20));
+    let many_events = "R?".repeat(100_000);
+    for text in [many_states, many_events] {
+        assert_eq!(text.parse::<ControlType>().unwrap_err().to_string(), refused);
+    }
+    let long = control(&"RW".repeat(1_000));
+    assert_eq!(long.automaton().states().len(), 2_001);
+    assert_eq!(control(&long.simplified().to_string()), long);
+}
+
+#[test]
+fn k45_what_has_no_short_expression_is_printed_as_rules() {
+    // Eight events in any order: 256 states, and an expression for each order.
+    let parts: Vec<ControlType> = (0..8).map(|n| control(&format!("R{n}"))).collect();
+    let parts: Vec<&ControlType> = parts.iter().collect();
+    let any_order = compose(&parts, &[]).unwrap();
+    assert_eq!(any_order.automaton().states().len(), 256);
+    assert_eq!(any_order.expr(), None);
+    let text = any_order.to_string();
+    assert!(text.starts_with("<0> = R0 <1> | R1 <2> | R2 <3>"), "{text}");
+    assert_eq!(control(&text), any_order);
+    let mut monitor = Monitor::new(&any_order);
+    (0..8).rev().for_each(|n| monitor.step(&Event::read(&n.to_string())).unwrap());
+    assert!(monitor.may_end());
+    assert!(
+        monitor
+            .step(&Event::read("3"))
+            .unwrap_err()
+            .to_string()
+            .ends_with("there it allows the end")
+    );
+    // So many parentheses that nobody could read them.
+    let functions = vec![control("(RW)+"); 120];
+    let deep = pipeline(&functions).unwrap();
+    assert_eq!(deep.automaton().states().len(), 121);
+    assert_eq!(control(&deep.to_string()), deep);
+    assert_eq!(control("<t> = R <t> | W"), control("R*W"));
+    assert!(matches!("<t> = R <t> W".parse::<ControlType>(), Err(TypeError::Grammar(_))));
 }
