@@ -22,6 +22,11 @@
 //! dependencies; whoever runs fibres tells a [`Monitor`] what they do.
 #![forbid(unsafe_code)]
 
+/// The project's page on control types, so that its examples are tested.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/control-types.md")]
+struct Page;
+
 mod automaton;
 mod compose;
 mod control_type;
