@@ -124,6 +124,7 @@ impl Monitor {
     /// # Panics
     ///
     /// If the letter is of another type, and this type does not have as many.
+    #[inline]
     pub fn step_letter(&mut self, letter: Letter) -> Result<(), Violation> {
         let allowed = match &mut self.stand {
             Stand::Table(spot) => spot.step(letter.0),

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Spaces and line ends may stand between any two of these. Nesting is bounded, so that a text from
-//! outside cannot use up a fibre's stack.
+//! outside cannot use up a thread's stack.
 
 use crate::error::ParseError;
 use crate::event::{Event, Port, is_port_character};

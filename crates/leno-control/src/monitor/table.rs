@@ -51,6 +51,7 @@ impl Spot {
     }
 
     /// Goes on by a letter, if that is allowed.
+    #[inline]
     pub(crate) fn step(&mut self, letter: usize) -> bool {
         assert!(letter < self.table.letters, "this letter belongs to another control type");
         let next = self.table.next[self.row * self.table.letters + letter];
