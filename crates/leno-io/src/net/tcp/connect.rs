@@ -11,6 +11,7 @@ use leno_kernel::Time;
 use leno_kernel::io::Interest;
 use socket2::{Domain, Protocol, Socket, Type};
 
+use crate::memory::ambient;
 use crate::net::exhausted::explained;
 use crate::net::inner::{Inner, Tried};
 use crate::net::os::{give_way, give_way_async};
@@ -22,6 +23,9 @@ impl Inner<TcpStream> {
         address: SocketAddr,
         deadline: Option<Time>,
     ) -> io::Result<Inner<TcpStream>> {
+        if let Some(host) = ambient::here()? {
+            return Ok(Inner::memory(host.connect_until(address, deadline)?));
+        }
         let inner = begin(address)?;
         give_way();
         let connected = inner.io(Interest::WRITE, deadline, || inner.connected());
@@ -31,6 +35,9 @@ impl Inner<TcpStream> {
 
     /// The same, for a future.
     pub(crate) async fn connect_async(address: SocketAddr) -> io::Result<Inner<TcpStream>> {
+        if let Some(host) = ambient::here()? {
+            return Ok(Inner::memory(host.connect_async(address).await?));
+        }
         let inner = begin(address)?;
         give_way_async().await;
         inner.io_async(Interest::WRITE, || inner.connected()).await?;
@@ -52,7 +59,7 @@ impl Inner<TcpStream> {
     }
 }
 
-/// A stream that begins to connect. Whatever it is made of is decided here.
+/// A stream of the operating system that begins to connect.
 fn begin(address: SocketAddr) -> io::Result<Inner<TcpStream>> {
     leno_kernel::io::permit()?;
     let kind = Type::STREAM.nonblocking();
