@@ -4,7 +4,7 @@ use core::fmt;
 use core::task::{Context, Poll};
 use core::time::Duration;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::sync::Arc;
 
 use super::beacon::{Key, Watcher};
@@ -141,9 +141,10 @@ impl<T: AsFd> Descriptor<T> {
             if let Some(ready) = beacon.ready(interest) {
                 return Ok(ready);
             }
+            let reason = Reason::Descriptor(self.as_fd().as_raw_fd(), interest);
             let wake = match deadline {
-                None => wait::park(Reason::Io),
-                Some(deadline) => wait::park_until(Reason::Io, deadline),
+                None => wait::park(reason),
+                Some(deadline) => wait::park_until(reason, deadline),
             };
             match wake {
                 Wake::Unparked => {}
