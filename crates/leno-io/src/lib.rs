@@ -5,4 +5,10 @@
 //! imports, and whatever works with `Read` and `Write` works unchanged.
 #![deny(unsafe_code)]
 
+pub mod fs;
+pub mod process;
+#[allow(unsafe_code, reason = "the one place for it; see SAFETY.md")]
+mod raw;
+pub mod signal;
 pub mod time;
+mod within;
