@@ -10,5 +10,6 @@ pub mod process;
 #[allow(unsafe_code, reason = "the one place for it; see SAFETY.md")]
 mod raw;
 pub mod signal;
+mod streak;
 pub mod time;
 mod within;

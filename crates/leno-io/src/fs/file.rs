@@ -15,6 +15,7 @@ use super::backend::{self, Backend};
 use super::caller::{offload, offload_async};
 use super::error::naming;
 use super::options::OpenOptions;
+use crate::streak::Streak;
 
 /// An open file, as [`std::fs::File`]: for coroutines and threads by [`Read`](io::Read),
 /// [`Write`](io::Write) and [`Seek`](io::Seek), for futures by the `_async` twins.
@@ -52,6 +53,7 @@ pub struct File {
     pub(super) assume_cached: AtomicBool,
     /// In nanoseconds; 0 for none.
     timeout: AtomicU64,
+    pub(super) streak: Streak,
 }
 
 impl File {
@@ -67,6 +69,7 @@ impl File {
             backend,
             assume_cached: AtomicBool::new(assume_cached),
             timeout: AtomicU64::new(0),
+            streak: Streak::default(),
         }
     }
 

@@ -11,11 +11,11 @@
 //! - *Errors* say what was to be done to which file. Virtual time refuses files, because nobody could
 //!   say when the disk is done; what was refused has the kind `Unsupported`.
 //! - *Panics*: inside a future that a core polls, with advice to use the `_async` twin.
-//! - *Time-outs*: [`File::set_timeout`] and [`OpenOptions::timeout`] limit operations on one file.
-//!   For all others, [`leno_kernel::block_on`] waits for a future that has a limit.
+//! - *Time-outs*: [`File::set_timeout`] and [`OpenOptions::timeout`] limit operations on one file;
+//!   [`time`](crate::time) limits anything.
 //!
 //! # Ways
-//! What is in memory is read at once. Else the system does it: by io_uring, where there is one, or on
+//! What is in memory is read at once, and after some of that others run first. Else the system does it: by io_uring, where there is one, or on
 //! helper threads; see [`backend()`]. Folders and names are always looked at by helper threads. Pipes
 //! and terminals that are opened as files can be waited for by a ring; where helpers do it, an exit waits
 //! until something comes.

@@ -34,10 +34,12 @@ impl File {
             if caller == Caller::Itself {
                 return action.run(&self.inner);
             }
-            match self.at_once(&mut action) {
+            self.streak.give_way();
+            let result = match self.at_once(&mut action) {
                 Some(result) => result,
                 None => self.wait_for(caller, action, deadline),
-            }
+            };
+            result.inspect(|&count| self.streak.count(count))
         });
         result.map_err(naming(what, &self.path))
     }
@@ -45,10 +47,11 @@ impl File {
     /// The same for a future.
     pub(super) async fn perform_async(&self, mut action: Action<'_>) -> io::Result<usize> {
         let what = action.verb();
+        self.streak.give_way_async().await;
         let result = match leno_kernel::io::permit() {
             Err(error) => Err(error),
             Ok(()) => match self.at_once(&mut action) {
-                Some(result) => result,
+                Some(result) => result.inspect(|&count| self.streak.count(count)),
                 None => self.await_it(action).await,
             },
         };

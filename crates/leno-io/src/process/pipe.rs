@@ -8,6 +8,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 use leno_kernel::io::{Descriptor, Interest};
 use leno_kernel::{Time, deadline_in};
 
+use crate::streak::Streak;
+
 /// How much is read at a time: as much as a pipe holds.
 const PIECE: usize = 1 << 16;
 
@@ -17,11 +19,13 @@ pub(super) struct Pipe<T: AsFd> {
     descriptor: Descriptor<T>,
     /// In nanoseconds; 0 for none.
     timeout: AtomicU64,
+    streak: Streak,
 }
 
 impl<T: AsFd> Pipe<T> {
     pub(super) fn new(inner: T) -> io::Result<Pipe<T>> {
-        Ok(Pipe { descriptor: Descriptor::new(inner)?, timeout: AtomicU64::new(0) })
+        let descriptor = Descriptor::new(inner)?;
+        Ok(Pipe { descriptor, timeout: AtomicU64::new(0), streak: Streak::default() })
     }
 
     pub(super) fn set_timeout(&self, timeout: Option<Duration>) {
@@ -38,15 +42,19 @@ impl<T: AsFd> Pipe<T> {
 
     #[track_caller]
     pub(super) fn read(&self, into: &mut [u8]) -> io::Result<usize> {
-        self.descriptor.io_with(Interest::READ, self.deadline(), |pipe| {
+        self.streak.give_way();
+        let result = self.descriptor.io_with(Interest::READ, self.deadline(), |pipe| {
             let count = rustix::io::read(pipe, &mut *into)?;
             Ok((count, 0 < count && count < into.len()))
-        })
+        });
+        result.inspect(|&count| self.streak.count(count))
     }
 
     pub(super) async fn read_async(&self, into: &mut [u8]) -> io::Result<usize> {
+        self.streak.give_way_async().await;
         let read = |pipe: &T| Ok(rustix::io::read(pipe, &mut *into)?);
-        self.descriptor.io_async(Interest::READ, read).await
+        let result = self.descriptor.io_async(Interest::READ, read).await;
+        result.inspect(|&count| self.streak.count(count))
     }
 
     pub(super) async fn read_to_end_async(&self, all: &mut Vec<u8>) -> io::Result<usize> {
@@ -64,15 +72,19 @@ impl<T: AsFd> Pipe<T> {
 
     #[track_caller]
     pub(super) fn write(&self, from: &[u8]) -> io::Result<usize> {
-        self.descriptor.io_with(Interest::WRITE, self.deadline(), |pipe| {
+        self.streak.give_way();
+        let result = self.descriptor.io_with(Interest::WRITE, self.deadline(), |pipe| {
             let count = rustix::io::write(pipe, from)?;
             Ok((count, count < from.len()))
-        })
+        });
+        result.inspect(|&count| self.streak.count(count))
     }
 
     pub(super) async fn write_async(&self, from: &[u8]) -> io::Result<usize> {
+        self.streak.give_way_async().await;
         let write = |pipe: &T| Ok(rustix::io::write(pipe, from)?);
-        self.descriptor.io_async(Interest::WRITE, write).await
+        let result = self.descriptor.io_async(Interest::WRITE, write).await;
+        result.inspect(|&count| self.streak.count(count))
     }
 
     pub(super) fn into_inner(self) -> T {

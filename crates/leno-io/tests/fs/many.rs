@@ -37,6 +37,29 @@ fn coroutines_read_one_file_all_over() {
 }
 
 #[test]
+fn whoever_never_has_to_wait_lets_others_run() {
+    let folder = Folder::new();
+    let path = folder.with(&pattern(4096));
+    for backend in BACKENDS {
+        let (system, path) = (LocalSystem::new(), path.clone());
+        let stop = Rc::new(std::cell::Cell::new(false));
+        let stopped = stop.clone();
+        let reads = system.spawn(move || {
+            let file = to_read(backend, true).open(path).unwrap();
+            while !stopped.get() {
+                file.read_at(&mut [0; 16], 0).unwrap();
+            }
+        });
+        drop(system.spawn(move || {
+            yield_now();
+            stop.set(true);
+        }));
+        system.run().unwrap();
+        reads.join().unwrap();
+    }
+}
+
+#[test]
 fn more_than_a_ring_holds_wait_at_once() {
     const ALL: usize = 1_000;
     if leno_io::fs::backend() != Backend::Ring {
