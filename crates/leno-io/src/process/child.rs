@@ -7,13 +7,14 @@ use std::os::fd::OwnedFd;
 use std::process::{ExitStatus, Output};
 
 use leno_kernel::io::{Descriptor, Interest};
-use leno_kernel::{Time, deadline_in};
+use leno_kernel::{Time, deadline_in, try_block_on};
 use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions, pidfd_open, waitid};
 
 use super::orphan;
 use super::output::output_of;
 use super::stdio::{ChildStderr, ChildStdin, ChildStdout};
-use crate::fs::caller::{offload, offload_async};
+use crate::fs::caller::offload_async;
+use crate::within::within;
 
 /// A child process; of [`Command::spawn`](super::Command::spawn).
 ///
@@ -156,7 +157,12 @@ impl Child {
                         |deadline| pidfd.wait_until(Interest::READ, deadline),
                     )
                     .map(drop),
-                None => offload(deadline, self.end()),
+                // As a future, because that can be left: the helper needs nothing of ours.
+                None => match try_block_on(within(deadline, offload_async(self.end()))) {
+                    Ok(Some(waited)) => waited,
+                    Ok(None) => Err(io::ErrorKind::TimedOut.into()),
+                    Err(exiting) => Err(io::Error::other(exiting)),
+                },
             };
             waited.map_err(|error| self.explain(error))?;
         }

@@ -33,6 +33,8 @@ mod orphan;
 mod output;
 mod pipe;
 mod stdio;
+#[cfg(test)]
+mod tests;
 
 pub use child::Child;
 pub use command::Command;

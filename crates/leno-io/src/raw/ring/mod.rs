@@ -40,6 +40,8 @@
 mod flights;
 mod perform;
 mod perform_owned;
+#[cfg(test)]
+mod tests;
 mod uring;
 
 use core::task::{Context, Poll};
