@@ -5,7 +5,8 @@
 //! ```
 //! Each line has the median of the rounds, and the least and most. *inline* is a thread that calls
 //! `pread`; *at once* asks for what is in memory, as files do by default; *ring* and *helpers* always
-//! go that way. With direct I/O nothing is in memory.
+//! go that way; *futures* copy through memory of the operation's own. With direct I/O nothing is in
+//! memory.
 
 use std::error::Error;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -47,6 +48,7 @@ struct Way {
     name: &'static str,
     backend: Backend,
     assume_cached: bool,
+    is_future: bool,
     coroutines: u32,
 }
 
@@ -58,18 +60,28 @@ fn by(way: &Way, path: &Path, pages: u64, flags: i32) -> Result<f64, Box<dyn Err
     let system = LocalSystem::new();
     let start = Instant::now();
     let read = |n: u32| {
-        let file = file.clone();
+        let (file, mut page) = (file.clone(), Box::new(Page([0; PAGE])));
+        let (mut lot, mut count) = (88_172_645_463_325_252 + u64::from(n), 0_u32);
+        let mut place = move || next(&mut lot) % pages * PAGE as u64;
+        if way.is_future {
+            return system.spawn_future(async move {
+                while start.elapsed() < ROUND {
+                    for _ in 0..16 {
+                        file.read_at_async(&mut page.0, place()).await?;
+                        count += 1;
+                    }
+                }
+                Ok::<_, std::io::Error>(count)
+            });
+        }
         system.spawn(move || {
-            let (mut page, mut lot) =
-                (Box::new(Page([0; PAGE])), 88_172_645_463_325_252 + u64::from(n));
-            let mut count = 0_u32;
             while start.elapsed() < ROUND {
                 for _ in 0..16 {
-                    file.read_exact_at(&mut page.0, next(&mut lot) % pages * PAGE as u64)?;
+                    file.read_exact_at(&mut page.0, place())?;
                     count += 1;
                 }
             }
-            Ok::<_, std::io::Error>(count)
+            Ok(count)
         })
     };
     let reads: Vec<_> = (0..way.coroutines).map(read).collect();
@@ -90,10 +102,30 @@ impl Drop for Gone {
     }
 }
 
-fn print(name: &str, mut rounds: Vec<f64>) {
-    rounds.sort_by(f64::total_cmp);
-    let (least, most) = (rounds[0], rounds[rounds.len() - 1]);
-    println!("{name:<34} {:>9.0}/s  ({least:.0} to {most:.0})", rounds[rounds.len() / 2]);
+/// CPU time of this process so far, in seconds, by the system's tick of 10 ms.
+fn cpu_time() -> Result<f64, Box<dyn Error>> {
+    let stat = std::fs::read_to_string("/proc/self/stat")?;
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
+    Ok((fields[11].parse::<f64>()? + fields[12].parse::<f64>()?) / 100.0)
+}
+
+fn measure(
+    name: &str,
+    rounds: usize,
+    mut round: impl FnMut() -> Result<f64, Box<dyn Error>>,
+) -> Result<(), Box<dyn Error>> {
+    let before = cpu_time()?;
+    let mut results = Vec::new();
+    for _ in 0..rounds {
+        results.push(round()?);
+    }
+    let reads: f64 = results.iter().map(|rate| rate * ROUND.as_secs_f64()).sum();
+    let cpu = (cpu_time()? - before) / reads * 1e6;
+    results.sort_by(f64::total_cmp);
+    let (least, most) = (results[0], results[rounds - 1]);
+    let median = results[rounds / 2];
+    println!("{name:<34} {median:>9.0}/s  ({least:.0} to {most:.0})  {cpu:.2} us of CPU each");
+    Ok(())
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -106,26 +138,30 @@ fn main() -> Result<(), Box<dyn Error>> {
     std::fs::File::open(&file.0)?.sync_all()?;
     let pages = (megabytes << 20) / PAGE as u64;
     let ways = |coroutines| {
-        let way = |name, backend, assume_cached| Way { name, backend, assume_cached, coroutines };
+        let way = |name, backend, assume_cached, is_future| Way {
+            name,
+            backend,
+            assume_cached,
+            is_future,
+            coroutines,
+        };
         [
-            way("at once", Backend::Ring, true),
-            way("ring", Backend::Ring, false),
-            way("helpers", Backend::Helpers, false),
+            way("at once", Backend::Ring, true, false),
+            way("ring", Backend::Ring, false, false),
+            way("ring, futures", Backend::Ring, false, true),
+            way("helpers", Backend::Helpers, false, false),
         ]
     };
     for (title, flags) in [("in memory", 0), ("direct", libc::O_DIRECT)] {
         println!("{title}, files go through: {}", leno_io::fs::backend());
-        let inline: Result<Vec<_>, _> =
-            (0..rounds).map(|_| inline(&file.0, pages, flags)).collect();
-        print("  inline, a thread", inline?);
+        measure("  inline, a thread", rounds, || inline(&file.0, pages, flags))?;
         for coroutines in [1, 64] {
             for way in ways(coroutines) {
                 if flags != 0 && way.assume_cached {
                     continue;
                 }
-                let result: Result<Vec<_>, _> =
-                    (0..rounds).map(|_| by(&way, &file.0, pages, flags)).collect();
-                print(&format!("  {}, {coroutines} in flight", way.name), result?);
+                let name = format!("  {}, {coroutines} in flight", way.name);
+                measure(&name, rounds, || by(&way, &file.0, pages, flags))?;
             }
         }
     }
