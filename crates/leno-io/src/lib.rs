@@ -3,13 +3,42 @@
 //!
 //! Names and shapes are those of `std`, so code written for `std::net` or `std::fs` moves here by its
 //! imports, and whatever works with `Read` and `Write` works unchanged.
+//!
+//! - [`fs`]: files and folders, through io_uring where there is one.
+//! - [`net`]: TCP, UDP and Unix sockets, and the addresses of hosts.
+//! - [`process`]: child processes and their pipes.
+//! - [`signal`]: signals of the operating system, as a stream.
+//! - [`time`]: sleeping, limits, beats.
+//!
+//! # Examples
+//! ```
+//! use leno_io::net::{TcpListener, TcpStream};
+//! use leno_kernel::LocalSystem;
+//! use std::io::{Read, Write};
+//!
+//! let system = LocalSystem::new();
+//! let listener = TcpListener::bind("127.0.0.1:0")?;
+//! let address = listener.local_addr()?;
+//! drop(system.spawn(move || {
+//!     let (mut stream, _) = listener.accept()?;
+//!     stream.write_all(b"hello")
+//! }));
+//! let heard = system.spawn(move || {
+//!     let mut text = String::new();
+//!     TcpStream::connect(address)?.read_to_string(&mut text)?;
+//!     Ok::<_, std::io::Error>(text)
+//! });
+//! system.run()?;
+//! assert_eq!(heard.join()??, "hello");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![deny(unsafe_code)]
 
 pub mod fs;
+pub mod net;
 pub mod process;
 #[allow(unsafe_code, reason = "the one place for it; see SAFETY.md")]
 mod raw;
 pub mod signal;
 mod streak;
 pub mod time;
-mod within;

@@ -150,7 +150,7 @@ fn a_wait_with_a_limit_ends_and_the_child_goes_on() {
         let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
         let stdin = child.stdin.take();
         let error = child.wait_timeout(Duration::from_millis(3)).unwrap_err();
-        let text = format!("the time is over in which process {} should end", child.id());
+        let text = format!("the time is over in which to wait for process {}", child.id());
         assert_eq!((error.kind(), error.to_string()), (ErrorKind::TimedOut, text));
         drop(stdin);
         assert!(child.wait_timeout(LONG).unwrap().success());

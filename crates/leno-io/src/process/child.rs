@@ -14,7 +14,7 @@ use super::orphan;
 use super::output::output_of;
 use super::stdio::{ChildStderr, ChildStdin, ChildStdout};
 use crate::fs::caller::offload_async;
-use crate::within::within;
+use crate::time::within;
 
 /// A child process; of [`Command::spawn`](super::Command::spawn).
 ///
@@ -158,11 +158,8 @@ impl Child {
                     )
                     .map(drop),
                 // As a future, because that can be left: the helper needs nothing of ours.
-                None => match try_block_on(within(deadline, offload_async(self.end()))) {
-                    Ok(Some(waited)) => waited,
-                    Ok(None) => Err(io::ErrorKind::TimedOut.into()),
-                    Err(exiting) => Err(io::Error::other(exiting)),
-                },
+                None => try_block_on(within(deadline, "wait", offload_async(self.end())))
+                    .unwrap_or_else(|exiting| Err(io::Error::other(exiting))),
             };
             waited.map_err(|error| self.explain(error))?;
         }
@@ -210,7 +207,7 @@ impl Child {
     fn explain(&self, error: io::Error) -> io::Error {
         match error.kind() {
             kind @ io::ErrorKind::TimedOut => {
-                let text = format!("the time is over in which process {} should end", self.id());
+                let text = format!("the time is over in which to wait for process {}", self.id());
                 io::Error::new(kind, text)
             }
             _ => error,

@@ -8,7 +8,7 @@ use std::process::Output;
 use leno_kernel::{Time, try_block_on};
 
 use super::child::Child;
-use crate::within::within;
+use crate::time::within;
 
 /// Reads all that it writes, both pipes at once: it may fill either while the other is read. Then
 /// waits until it has ended.
@@ -39,14 +39,9 @@ pub(super) async fn gather(mut child: Child) -> io::Result<Output> {
 #[track_caller]
 pub(super) fn output_of(child: Child, deadline: Option<Time>) -> io::Result<Output> {
     let id = child.id();
-    match try_block_on(within(deadline, gather(child))) {
-        Ok(Some(output)) => output,
-        Ok(None) => {
-            let text = format!("the time is over in which process {id} should end");
-            Err(io::Error::new(io::ErrorKind::TimedOut, text))
-        }
-        Err(exiting) => Err(io::Error::other(exiting)),
-    }
+    let what = format_args!("wait for process {id}");
+    try_block_on(within(deadline, what, gather(child)))
+        .unwrap_or_else(|exiting| Err(io::Error::other(exiting)))
 }
 
 type Reading<'a> = Pin<Box<dyn Future<Output = io::Result<Vec<u8>>> + Send + 'a>>;

@@ -52,8 +52,11 @@ impl<T: AsFd> Pipe<T> {
 
     pub(super) async fn read_async(&self, into: &mut [u8]) -> io::Result<usize> {
         self.streak.give_way_async().await;
-        let read = |pipe: &T| Ok(rustix::io::read(pipe, &mut *into)?);
-        let result = self.descriptor.io_async(Interest::READ, read).await;
+        let read = |pipe: &T| {
+            let count = rustix::io::read(pipe, &mut *into)?;
+            Ok((count, 0 < count && count < into.len()))
+        };
+        let result = self.descriptor.io_async_with(Interest::READ, read).await;
         result.inspect(|&count| self.streak.count(count))
     }
 
@@ -82,8 +85,11 @@ impl<T: AsFd> Pipe<T> {
 
     pub(super) async fn write_async(&self, from: &[u8]) -> io::Result<usize> {
         self.streak.give_way_async().await;
-        let write = |pipe: &T| Ok(rustix::io::write(pipe, from)?);
-        let result = self.descriptor.io_async(Interest::WRITE, write).await;
+        let write = |pipe: &T| {
+            let count = rustix::io::write(pipe, from)?;
+            Ok((count, count < from.len()))
+        };
+        let result = self.descriptor.io_async_with(Interest::WRITE, write).await;
         result.inspect(|&count| self.streak.count(count))
     }
 
