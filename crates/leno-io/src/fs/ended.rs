@@ -7,18 +7,19 @@ use leno_kernel::exit;
 use super::flight::Ended;
 
 /// The result of an operation that has landed; none, if it was withdrawn. One that was done counts,
-/// even if it was cancelled. Whoever is to exit does so here.
+/// even if it was cancelled: what was read is not lost. Whoever is to exit then does so at its next
+/// wait; if nothing was done, here.
 pub(crate) fn result<T>(ended: Ended, result: Option<io::Result<T>>) -> io::Result<T> {
-    match ended {
-        Ended::Landed => result.unwrap_or_else(|| unreachable!("only who waits withdraws it")),
-        Ended::Late => match result {
-            Some(Ok(done)) => Ok(done),
-            Some(Err(error)) if !is_cancelled(&error) => Err(error),
-            _ => Err(io::Error::new(io::ErrorKind::TimedOut, "the time is over")),
-        },
-        Ended::Exit => {
+    match (ended, result) {
+        (Ended::Landed, result) => {
+            result.unwrap_or_else(|| unreachable!("only who waits withdraws it"))
+        }
+        (_, Some(Ok(done))) => Ok(done),
+        (Ended::Late, Some(Err(error))) if !is_cancelled(&error) => Err(error),
+        (Ended::Late, _) => Err(io::Error::new(io::ErrorKind::TimedOut, "the time is over")),
+        (Ended::Exit, error) => {
             // Frames that are left for good own nothing.
-            drop(result);
+            drop(error);
             Err(io::Error::other(exit()))
         }
     }

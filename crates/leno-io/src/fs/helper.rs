@@ -89,11 +89,15 @@ impl<F, T> Call<F, T> {
 
 impl<F, T> Flight for Call<F, T> {
     fn has_landed(&self, waiter: &Waiter) -> bool {
+        let mut waiter = Some(waiter.clone());
         let mut state = self.state();
         let has_landed = matches!(state.stage, Stage::Done(_) | Stage::Taken);
         if !has_landed {
-            state.waiter = Some(waiter.clone());
+            core::mem::swap(&mut state.waiter, &mut waiter);
         }
+        drop(state);
+        // Whoever was to be woken before is dropped when no lock is held: it may be code of others.
+        drop(waiter);
         has_landed
     }
 

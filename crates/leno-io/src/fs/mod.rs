@@ -4,7 +4,8 @@
 //! - *Blocking.* A coroutine parks until the system is done, and others of its core run meanwhile. A
 //!   thread blocks. A future uses the `_async` twin, which also works on other executors.
 //! - *Cancellation.* When the calling coroutine is to exit, the system is asked to stop, and the
-//!   coroutine exits when it has stopped, or finished: until then it may use the coroutine's memory.
+//!   coroutine exits when it has stopped: until then it may use the coroutine's memory. What was done
+//!   nevertheless is given, so that nothing is lost; then the coroutine exits at its next wait.
 //!   What a dropped future wanted is stopped too, and nobody waits for it.
 //! - While a coroutine's own stack unwinds it cannot park. Files can be used nevertheless, by
 //!   destructors that write what is left, say: the thread blocks for as long as that takes.

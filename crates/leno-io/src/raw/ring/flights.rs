@@ -7,6 +7,9 @@
 //! ```
 //! A flight has one number until it is free again, which is never before the system has told of its end;
 //! so a number names one operation, to us and to the system.
+//!
+//! What is taken out, waiters and cargo, is given to the caller: dropping it runs code of others, which
+//! must not happen while the table is locked.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -83,17 +86,20 @@ impl Flights {
         }
     }
 
-    /// Whether it has landed. If not, a waiter that is given is woken when it has.
-    pub(super) fn has_landed(&mut self, flight: u32, new: Option<&Waiter>) -> bool {
-        match &mut self.all[flight as usize] {
+    /// Whether it has landed.
+    pub(super) fn has_landed(&self, flight: u32) -> bool {
+        match &self.all[flight as usize] {
             Flight::Landed(_) => true,
-            Flight::Aloft { waiter, .. } => {
-                if let Some(new) = new {
-                    *waiter = Some(new.clone());
-                }
-                false
-            }
+            Flight::Aloft { .. } => false,
             Flight::Abandoned { .. } | Flight::Free => unreachable!("whoever asks has it"),
+        }
+    }
+
+    /// If it has not landed, `new` is woken when it has. Gives who was to be woken before, or `new`.
+    pub(super) fn set_waiter(&mut self, flight: u32, new: Waiter) -> Option<Waiter> {
+        match &mut self.all[flight as usize] {
+            Flight::Aloft { waiter, .. } => waiter.replace(new),
+            _ => Some(new),
         }
     }
 
@@ -112,17 +118,17 @@ impl Flights {
         }
     }
 
-    /// Nobody has it any more; gives what it carried, if it has landed.
-    pub(super) fn abandon(&mut self, flight: u32) -> Option<Cargo> {
+    /// Nobody has it any more; gives whoever waited, and what it carried if it has landed.
+    pub(super) fn abandon(&mut self, flight: u32) -> (Option<Waiter>, Option<Cargo>) {
         let place = &mut self.all[flight as usize];
         match core::mem::replace(place, Flight::Free) {
-            Flight::Aloft { cargo, .. } => {
+            Flight::Aloft { cargo, waiter } => {
                 *place = Flight::Abandoned { cargo };
-                None
+                (waiter, None)
             }
             Flight::Landed(landed) => {
                 self.free.push(flight);
-                landed.cargo
+                (None, landed.cargo)
             }
             Flight::Free | Flight::Abandoned { .. } => unreachable!("whoever abandons has it"),
         }
@@ -154,7 +160,7 @@ mod tests {
     fn a_number_is_used_again_when_its_operation_has_landed_and_nobody_has_it() {
         let mut flights = Flights::default();
         let (first, second) = (flights.add(None), flights.add(None));
-        assert!(flights.take(first).is_none() && flights.abandon(second).is_none());
+        assert!(flights.take(first).is_none() && flights.abandon(second).1.is_none());
         assert_eq!((flights.add(None), flights.aloft()), (2, 3));
         let _ = flights.land(first, 7);
         let _ = flights.land(second, -1);

@@ -102,13 +102,17 @@ pub(crate) fn is_available() -> bool {
 
 /// This thread's ring, if the system gives one.
 pub(crate) fn current() -> Option<Arc<Ring>> {
-    thread_local!(static RING: RefCell<Option<Option<Arc<Ring>>>> = const { RefCell::new(None) });
+    thread_local!(static RING: RefCell<Option<Arc<Ring>>> = const { RefCell::new(None) });
     if !is_available() {
         return None;
     }
-    let ring = RING.try_with(|ring| {
-        let mut ring = ring.borrow_mut();
-        ring.get_or_insert_with(|| Ring::new().ok()).clone()
+    let ring = RING.try_with(|own| {
+        let mut own = own.borrow_mut();
+        if own.is_none() {
+            // If it fails, because there are too many descriptors, say, the next one may succeed.
+            *own = Ring::new().ok();
+        }
+        own.clone()
     });
     ring.ok().flatten()
 }
@@ -149,14 +153,17 @@ impl Ring {
 
     /// W2 to W4, but for parking: whether it has landed.
     fn has_landed(&self, flight: u32, waiter: &Waiter) -> bool {
-        if self.inner().flights.has_landed(flight, Some(waiter)) {
+        let waiter = waiter.clone();
+        let before = self.inner().flights.set_waiter(flight, waiter);
+        drop(before);
+        if self.inner().flights.has_landed(flight) {
             return true;
         }
         if self.watch().is_err() {
             // Nobody would tell of it.
             self.block(flight);
         }
-        self.inner().flights.has_landed(flight, None)
+        self.inner().flights.has_landed(flight)
     }
 
     /// W3 and R3: has the reaper called at the next event.
@@ -187,7 +194,7 @@ impl Ring {
         {
             let mut inner = self.inner();
             // Under the lock, in which no number is used again.
-            if !inner.flights.has_landed(flight, None) {
+            if !inner.flights.has_landed(flight) {
                 inner.uring.cancel(flight);
                 inner.reap(&mut after);
             }
@@ -199,8 +206,8 @@ impl Ring {
     /// landed.
     fn abandon(&self, flight: u32) {
         self.cancel(flight);
-        let cargo = self.inner().flights.abandon(flight);
-        drop(cargo);
+        let left = self.inner().flights.abandon(flight);
+        drop(left);
     }
 
     /// Blocks the thread until it has landed.
@@ -208,7 +215,7 @@ impl Ring {
         let mut after = After::default();
         {
             let mut inner = self.inner();
-            while !inner.flights.has_landed(flight, None) {
+            while !inner.flights.has_landed(flight) {
                 inner.uring.wait();
                 inner.reap(&mut after);
             }
