@@ -9,6 +9,7 @@
 //! memory.
 
 use std::error::Error;
+use std::io::Read;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -128,6 +129,41 @@ fn measure(
     Ok(())
 }
 
+/// Whole files of 4 KiB, opened and read again and again.
+fn whole_files(rounds: usize) -> Result<(), Box<dyn Error>> {
+    let path = std::env::temp_dir().join(format!("leno-whole-file-{}", std::process::id()));
+    let file = Gone(path);
+    std::fs::write(&file.0, [7; PAGE])?;
+    println!("open, read, close");
+    measure("  inline, a thread", rounds, || {
+        let (mut count, start) = (0, Instant::now());
+        while start.elapsed() < ROUND {
+            std::fs::read(&file.0)?;
+            count += 1;
+        }
+        Ok(f64::from(count) / start.elapsed().as_secs_f64())
+    })?;
+    for (name, assume_cached) in [("at once", true), ("helpers", false)] {
+        measure(&format!("  {name}, 1 in flight"), rounds, || {
+            let (system, path) = (LocalSystem::new(), file.0.clone());
+            let reads = system.spawn(move || {
+                let (mut count, start) = (0, Instant::now());
+                let mut options = File::options();
+                options.read(true).assume_cached(assume_cached).backend(Backend::Helpers);
+                while start.elapsed() < ROUND {
+                    let mut all = Vec::with_capacity(PAGE + 1);
+                    options.open(&path)?.read_to_end(&mut all)?;
+                    count += 1;
+                }
+                Ok::<_, std::io::Error>(f64::from(count) / start.elapsed().as_secs_f64())
+            });
+            system.run()?;
+            Ok(reads.join()??)
+        })?;
+    }
+    Ok(())
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let megabytes: u64 = arguments.next().map_or(Ok(128), |text| text.parse())?;
@@ -152,6 +188,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             way("helpers", Backend::Helpers, false, false),
         ]
     };
+    whole_files(rounds)?;
     for (title, flags) in [("in memory", 0), ("direct", libc::O_DIRECT)] {
         println!("{title}, files go through: {}", leno_io::fs::backend());
         measure("  inline, a thread", rounds, || inline(&file.0, pages, flags))?;

@@ -16,7 +16,7 @@
 //!   [`time`](crate::time) limits anything.
 //!
 //! # Ways
-//! What is in memory is read at once, and after some of that others run first. Else the system does it: by io_uring, where there is one, or on
+//! What is in memory is opened and read at once, and after some of that others run first. Else the system does it: by io_uring, where there is one, or on
 //! helper threads; see [`backend()`]. Folders and names are always looked at by helper threads. Pipes
 //! and terminals that are opened as files can be waited for by a ring; where helpers do it, an exit waits
 //! until something comes.
@@ -51,6 +51,7 @@ pub(crate) mod flight;
 mod for_futures;
 mod helper;
 mod names;
+mod open;
 mod options;
 mod read_dir;
 mod read_write;

@@ -6,9 +6,10 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use super::backend::{self, Backend};
-use super::caller::{offload, offload_async};
+use super::caller::{Caller, caller, offload, offload_async};
 use super::error::naming;
 use super::file::File;
+use super::open;
 
 /// How a file is opened, as [`std::fs::OpenOptions`]; of [`File::options`].
 ///
@@ -30,6 +31,8 @@ use super::file::File;
 #[must_use = "options do nothing until a file is opened with them"]
 pub struct OpenOptions {
     inner: std::fs::OpenOptions,
+    /// Whether it is only read, as it is.
+    only_read: bool,
     backend: Option<Backend>,
     assume_cached: bool,
     timeout: Option<Duration>,
@@ -46,6 +49,7 @@ impl OpenOptions {
     pub fn new() -> OpenOptions {
         OpenOptions {
             inner: std::fs::OpenOptions::new(),
+            only_read: true,
             backend: None,
             assume_cached: true,
             timeout: None,
@@ -61,30 +65,35 @@ impl OpenOptions {
     /// Whether to write.
     pub fn write(&mut self, write: bool) -> &mut Self {
         self.inner.write(write);
+        self.only_read = false;
         self
     }
 
     /// Whether every write goes to the end.
     pub fn append(&mut self, append: bool) -> &mut Self {
         self.inner.append(append);
+        self.only_read = false;
         self
     }
 
     /// Whether a file that is there becomes empty.
     pub fn truncate(&mut self, truncate: bool) -> &mut Self {
         self.inner.truncate(truncate);
+        self.only_read = false;
         self
     }
 
     /// Whether a file that is not there is made.
     pub fn create(&mut self, create: bool) -> &mut Self {
         self.inner.create(create);
+        self.only_read = false;
         self
     }
 
     /// Whether the file is made, and must not have been there.
     pub fn create_new(&mut self, create_new: bool) -> &mut Self {
         self.inner.create_new(create_new);
+        self.only_read = false;
         self
     }
 
@@ -97,6 +106,7 @@ impl OpenOptions {
     /// More flags for the system, such as `O_DIRECT`.
     pub fn custom_flags(&mut self, flags: i32) -> &mut Self {
         self.inner.custom_flags(flags);
+        self.only_read = false;
         self
     }
 
@@ -119,6 +129,7 @@ impl OpenOptions {
     /// Whether what is read is likely to be in memory already; `true` by default. Then a read first
     /// asks the system for what it has at once, which is one call; only if there is nothing it goes
     /// through the [`Backend`]. For files that are much larger than memory the question is in vain.
+    /// Opening a file only to read it asks too.
     pub fn assume_cached(&mut self, assume_cached: bool) -> &mut Self {
         self.assume_cached = assume_cached;
         self
@@ -156,16 +167,31 @@ impl OpenOptions {
     pub(super) fn open_sized(&self, path: &Path) -> io::Result<(File, u64)> {
         let (options, owned) = (self.inner.clone(), path.to_owned());
         let deadline = self.timeout.map(leno_kernel::deadline_in);
+        let caller = caller(deadline).map_err(naming("open", path))?;
+        if caller == Caller::Co
+            && let Some((file, size)) = self.at_once(path)
+        {
+            return Ok((self.file(file, path), size));
+        }
         let opened = offload(deadline, move || opened(options.open(owned)?));
         let (file, size) = opened.map_err(naming("open", path))?;
         Ok((self.file(file, path), size))
     }
 
     pub(super) async fn open_sized_async(&self, path: &Path) -> io::Result<(File, u64)> {
+        leno_kernel::io::permit().map_err(naming("open", path))?;
+        if let Some((file, size)) = self.at_once(path) {
+            return Ok((self.file(file, path), size));
+        }
         let (options, owned) = (self.inner.clone(), path.to_owned());
         let opened = offload_async(move || opened(options.open(owned)?)).await;
         let (file, size) = opened.map_err(naming("open", path))?;
         Ok((self.file(file, path), size))
+    }
+
+    /// The file, if the system has it in memory.
+    fn at_once(&self, path: &Path) -> Option<(std::fs::File, u64)> {
+        if self.only_read && self.assume_cached { open::at_once(path) } else { None }
     }
 
     fn file(&self, file: std::fs::File, path: &Path) -> File {

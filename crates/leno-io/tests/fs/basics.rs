@@ -8,6 +8,9 @@ use leno_kernel::{LocalSystem, System, VirtualTime, block_on, cancel, current, y
 
 use super::{BACKENDS, Folder, pattern, run, to_read};
 
+/// So long nothing takes here.
+const LONG: std::time::Duration = std::time::Duration::from_secs(600);
+
 #[test]
 fn what_was_written_is_read_again() {
     for backend in BACKENDS {
@@ -166,6 +169,36 @@ fn errors_say_what_was_done_to_what() {
             assert_eq!(error.kind(), ErrorKind::InvalidData);
         });
     }
+}
+
+#[test]
+fn what_cannot_be_opened_at_once_is_opened_elsewhere() {
+    let folder = Folder::new();
+    let (path, fifo) = (folder.with(b"bytes"), folder.file("fifo"));
+    let link = folder.file("link");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(&fifo).status().unwrap();
+    assert!(made.success());
+    let system = LocalSystem::new();
+    let (there, through) = (fifo.clone(), link.clone());
+    let waits = system.spawn(move || {
+        // It waits until someone opens it to write, and others of its core run.
+        let mut text = String::new();
+        File::open(there).unwrap().read_to_string(&mut text).unwrap();
+        text
+    });
+    let others = system.spawn(move || {
+        for _ in 0..10 {
+            assert_eq!(fs::read(&through).unwrap(), b"bytes");
+            assert!(fs::read(&path.parent().unwrap()).is_err());
+        }
+        let file = to_read(Backend::Ring, true).timeout(Some(LONG)).open(&link).unwrap();
+        assert_eq!(file.metadata().unwrap().len(), 5);
+        fs::write(&fifo, "through a pipe").unwrap();
+    });
+    system.run().unwrap();
+    others.join().unwrap();
+    assert_eq!(waits.join().unwrap(), "through a pipe");
 }
 
 #[test]
