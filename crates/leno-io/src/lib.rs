@@ -5,6 +5,7 @@
 //! imports, and whatever works with `Read` and `Write` works unchanged.
 //!
 //! - [`fs`]: files and folders, through io_uring where there is one.
+//! - [`memory`]: a network in memory, to test servers on.
 //! - [`net`]: TCP, UDP and Unix sockets, and the addresses of hosts.
 //! - [`process`]: child processes and their pipes.
 //! - [`signal`]: signals of the operating system, as a stream.
@@ -35,6 +36,7 @@
 #![deny(unsafe_code)]
 
 pub mod fs;
+pub mod memory;
 pub mod net;
 pub mod process;
 #[allow(unsafe_code, reason = "the one place for it; see SAFETY.md")]

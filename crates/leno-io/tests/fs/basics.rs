@@ -190,7 +190,7 @@ fn what_cannot_be_opened_at_once_is_opened_elsewhere() {
     let others = system.spawn(move || {
         for _ in 0..10 {
             assert_eq!(fs::read(&through).unwrap(), b"bytes");
-            assert!(fs::read(&path.parent().unwrap()).is_err());
+            assert!(fs::read(path.parent().unwrap()).is_err());
         }
         let file = to_read(Backend::Ring, true).timeout(Some(LONG)).open(&link).unwrap();
         assert_eq!(file.metadata().unwrap().len(), 5);
