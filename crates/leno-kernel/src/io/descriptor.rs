@@ -225,6 +225,26 @@ impl<T: AsFd> Descriptor<T> {
         beacon.ready(interest).map_or(Poll::Pending, |ready| Poll::Ready(Ok(ready)))
     }
 
+    /// Whether a reactor watches it: not before the first wait, nor after the one that did has ended.
+    ///
+    /// # Examples
+    /// ```
+    /// use leno_kernel::{LocalSystem, io::{Descriptor, Interest}};
+    /// use std::{os::unix::net::UnixStream, rc::Rc};
+    ///
+    /// let (near, _far) = UnixStream::pair()?;
+    /// let near = Rc::new(Descriptor::new(near)?);
+    /// assert!(!near.is_watched());
+    /// let (system, inside) = (LocalSystem::new(), near.clone());
+    /// let waits = system.spawn(move || inside.wait(Interest::WRITE).map(|_| inside.is_watched()));
+    /// system.run()?;
+    /// assert!(waits.join()?? && !near.is_watched());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn is_watched(&self) -> bool {
+        self.registered.beacon.watcher() != Watcher::Nobody
+    }
+
     /// An operation has found that what was [`seen`](Readiness) is not so: it failed with
     /// [`WouldBlock`](io::ErrorKind::WouldBlock). Forgets it, unless the system has told anything
     /// since. Without this the next wait ends at once. [`Self::io`] and its kin do it by themselves.
