@@ -54,7 +54,7 @@ pub use alarm::Alarm;
 pub use attach::{AttachError, Back, Sink, attach};
 pub use block_on::{block_on, try_block_on};
 pub use blocking::blocking;
-pub use caller::{current_stack, has_policy};
+pub use caller::{current_stack, current_system, has_policy};
 pub use clock::{Platform, RealTime, Time, VirtualTime};
 pub use co::{Co, Object};
 pub use dump::dump_all;
@@ -74,6 +74,6 @@ pub use spawn::{
 pub use state::{Outcome, Reason, State};
 pub use system::{System, SystemBuilder};
 pub use wait::{
-    Waiter, Wake, call, cancel, choose, current, deadline_in, exit, give_way, now, park,
+    Waiter, Wake, call, cancel, choose, current, deadline_in, exit, exit_as, give_way, now, park,
     park_until, sleep, unpark, unpark_partner, unpark_with, yield_now,
 };
