@@ -50,6 +50,7 @@ mod wait;
 mod window;
 pub mod world;
 
+pub use self::core::listen;
 pub use alarm::Alarm;
 pub use attach::{AttachError, Back, Sink, attach};
 pub use block_on::{block_on, try_block_on};

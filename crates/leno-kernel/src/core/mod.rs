@@ -13,12 +13,14 @@ mod attach;
 mod body;
 mod check;
 mod guests;
+mod listen;
 mod queue;
 mod run;
 mod tasks;
 mod turn;
 
 pub(crate) use body::Body;
+pub use listen::listen;
 pub(crate) use run::Stop;
 pub(crate) use tasks::{About, Exit, Task};
 

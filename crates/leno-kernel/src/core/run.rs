@@ -19,8 +19,6 @@ const FITS_CACHE: usize = 512;
 const AHEAD: usize = 8;
 /// How long a core listens before it sleeps.
 const SPIN: Duration = Duration::from_micros(20);
-/// For so long at first without giving its processor away: whoever writes may need it.
-const ALONE: Duration = Duration::from_micros(2);
 
 /// Whose turn it is.
 enum Next {
@@ -98,6 +96,9 @@ impl Core {
     /// Listens for a moment before it sleeps, if other threads have written since it last did: one who
     /// writes often is woken without the machine's help. Whether the bell was rung, or someone is
     /// ready.
+    ///
+    /// It does not give its processor away meanwhile: Linux lets a thread that has yielded wait long
+    /// when it is woken next, and this one is about to sleep.
     fn spin(&self) -> bool {
         let read = self.read.get();
         if self.read_before.replace(read) == read || self.platform.is_virtual() || world::is_near()
@@ -111,9 +112,6 @@ impl Core {
                     return true;
                 }
                 core::hint::spin_loop();
-            }
-            if start.elapsed() > ALONE {
-                std::thread::yield_now();
             }
             if self.attention.is_on() {
                 io::poll_all();
@@ -220,7 +218,7 @@ impl Core {
     }
 
     /// Whether someone is ready, mail has come, a sink has gone, or something has not started.
-    fn is_busy(&self) -> bool {
+    pub(super) fn is_busy(&self) -> bool {
         self.mailbox.bell.is_rung()
             || self.ready.get() > 0
             || self.orphans.get()
