@@ -151,7 +151,8 @@ impl<'f> Cx<'f> {
     #[cold]
     #[track_caller]
     fn refuse(&self, current: Option<Co>) -> ! {
-        let who = current.map_or("code that no core runs".to_owned(), |co| format!("coroutine {co}"));
+        let who =
+            current.map_or("code that no core runs".to_owned(), |co| format!("coroutine {co}"));
         panic!("the context of fibre {} was used by {who}: a fibre's context is its own", self.co)
     }
 }

@@ -70,9 +70,7 @@ pub fn run<R: 'static>(main: impl FnOnce(&Cx<'_>) -> R + 'static) -> Ran<R> {
 /// assert_eq!(squares(vec![1, 2, 3]), [1, 4, 9]);
 /// ```
 #[track_caller]
-pub fn isolated<R: Send + 'static>(
-    main: impl FnOnce(&Cx<'_>) -> R + Send + 'static,
-) -> Ran<R> {
+pub fn isolated<R: Send + 'static>(main: impl FnOnce(&Cx<'_>) -> R + Send + 'static) -> Ran<R> {
     run(main)
 }
 

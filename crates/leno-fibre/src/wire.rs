@@ -27,12 +27,8 @@ pub(crate) struct Wire {
 
 impl Wire {
     pub(crate) fn new(object: Object) -> Rc<Wire> {
-        let wire = Wire {
-            object,
-            sending: Cell::new(0),
-            receiving: Cell::new(0),
-            book: OnceCell::new(),
-        };
+        let wire =
+            Wire { object, sending: Cell::new(0), receiving: Cell::new(0), book: OnceCell::new() };
         Rc::new(wire)
     }
 

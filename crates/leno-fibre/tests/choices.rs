@@ -108,11 +108,16 @@ fn several() -> Vec<(char, u32)> {
         }
         for name in ['x', 'y'] {
             let (inp, read) = (inp.clone(), read.clone());
-            cx.spawn_later(move |cx| loop {
-                let value = inp.read(cx);
-                assert_ne!((inp.waiting_readers().is_empty(), inp.waiting_writers().is_empty()),
-                    (false, false), "hungry and blocked at once");
-                read.borrow_mut().push((name, value));
+            cx.spawn_later(move |cx| {
+                loop {
+                    let value = inp.read(cx);
+                    assert_ne!(
+                        (inp.waiting_readers().is_empty(), inp.waiting_writers().is_empty()),
+                        (false, false),
+                        "hungry and blocked at once"
+                    );
+                    read.borrow_mut().push((name, value));
+                }
             });
         }
     });
@@ -173,9 +178,11 @@ fn checked_network() {
         drop(out);
         for _ in 0..2 {
             let inp = inp.clone();
-            cx.spawn(move |cx| loop {
-                inp.read(cx);
-                check(cx, &inp);
+            cx.spawn(move |cx| {
+                loop {
+                    inp.read(cx);
+                    check(cx, &inp);
+                }
             });
         }
         check(cx, &inp);
@@ -221,8 +228,10 @@ fn network(seed: u64, rounds: usize) {
     let channels = 1 + random.below(4);
     let fibres: Vec<(bool, Vec<(bool, usize)>)> = (0..1 + random.below(6))
         .map(|_| {
-            let steps = (0..1 + random.below(4)).map(|_| (random.below(2) == 0, random.below(channels)));
-            (random.below(2) == 0, steps.collect())
+            let is_bound = random.below(2) == 0;
+            let count = 1 + random.below(4);
+            let step = |_| (random.below(2) == 0, random.below(channels));
+            (is_bound, (0..count).map(step).collect())
         })
         .collect();
     run(move |cx| {
@@ -236,7 +245,9 @@ fn network(seed: u64, rounds: usize) {
                     false => outs[*at] = Some(ends[*at].0.clone()),
                 }
             }
-            let go = move |cx: &Cx<'_>, read: &dyn Fn(&Cx<'_>, usize), write: &dyn Fn(&Cx<'_>, usize)| {
+            let go = move |cx: &Cx<'_>,
+                           read: &dyn Fn(&Cx<'_>, usize),
+                           write: &dyn Fn(&Cx<'_>, usize)| {
                 for _ in 0..rounds {
                     for (reads, at) in &steps {
                         if *reads { read(cx, *at) } else { write(cx, *at) }
@@ -245,13 +256,17 @@ fn network(seed: u64, rounds: usize) {
             };
             if is_bound {
                 cx.spawn_bound((ins, outs), move |cx, (ins, outs)| {
-                    let read = |cx: &Cx<'_>, at: usize| drop(ins[at].as_ref().unwrap().read(cx));
+                    let read = |cx: &Cx<'_>, at: usize| {
+                        ins[at].as_ref().unwrap().read(cx);
+                    };
                     let write = |cx: &Cx<'_>, at: usize| outs[at].as_ref().unwrap().write(cx, 1);
                     go(cx, &read, &write);
                 });
             } else {
                 cx.spawn(move |cx| {
-                    let read = |cx: &Cx<'_>, at: usize| drop(ins[at].as_ref().unwrap().read(cx));
+                    let read = |cx: &Cx<'_>, at: usize| {
+                        ins[at].as_ref().unwrap().read(cx);
+                    };
                     let write = |cx: &Cx<'_>, at: usize| outs[at].as_ref().unwrap().write(cx, 1);
                     go(cx, &read, &write);
                 });

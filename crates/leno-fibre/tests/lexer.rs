@@ -1,25 +1,26 @@
-//! A lexer as a circuit of ten chips over three shared nets.
+//! A lexer as a circuit of ten chips.
 //!
-//! One token goes round: a position, and who has tried it. Whoever cannot match there passes it back
-//! to the net, for another one to try; whoever can writes where its lexeme ends. So backtracking is a
-//! message, and any number of recognisers can be added without changing another one.
+//! A position goes from recogniser to recogniser: whoever cannot match there passes it on to the next
+//! one; whoever can writes where its lexeme ends to a net that all share, and whoever collects them
+//! writes the next position to the net of the first. So backtracking is a message, and the circuit is
+//! a circle.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use leno_explore::Explorer;
-use leno_fibre::chip::{Chip, Circuit, value};
+use leno_fibre::chip::{Chip, Circuit, Transducer, value};
 use leno_fibre::{In, Out, run};
 
 const TEXT: &str = "\n// hello\nvar x = 187; /* some /* nested */ comments */\nvar hello = 2;\n";
 
-/// A position, and who has tried it, a bit each.
-type Token = (usize, u32);
 /// From where to where a lexeme goes.
 type Lexeme = (usize, usize);
 
+type Length = fn(&str) -> usize;
+
 /// How long a lexeme is at the beginning of a text, by kind; 0 if there is none.
-const KINDS: [(&str, fn(&str) -> usize); 8] = [
+const KINDS: [(&str, Length); 8] = [
     ("newline", |rest| usize::from(rest.starts_with('\n'))),
     ("blank", |rest| rest.len() - rest.trim_start_matches(' ').len()),
     ("line comment", |rest| match rest.strip_prefix("//") {
@@ -51,15 +52,17 @@ fn nested(rest: &str) -> usize {
     0
 }
 
-type Recogniser = Chip<(In<Token>, Out<Token>, Out<Lexeme>)>;
+/// Its pins: where to try, where to pass on what it cannot match, and what it has found.
+type Recogniser = Chip<(In<usize>, Out<usize>, Out<Lexeme>)>;
 
-fn recogniser(n: usize) -> Recogniser {
-    let (name, length) = KINDS[n];
-    Chip::new(name, move |cx, (inp, back, found)| loop {
-        let (at, tried) = inp.read(cx);
-        match length(&TEXT[at..]) {
-            0 => back.write(cx, (at, tried | 1 << n)),
-            length => found.write(cx, (at, at + length)),
+fn recogniser(name: &'static str, length: Length) -> Recogniser {
+    Recogniser::new(name, move |cx, (inp, next, found)| {
+        loop {
+            let at = inp.read(cx);
+            match length(&TEXT[at..]) {
+                0 => next.write(cx, at),
+                length => found.write(cx, (at, at + length)),
+            }
         }
     })
 }
@@ -70,21 +73,25 @@ fn lexemes() -> Vec<&'static str> {
     let seen = list.clone();
     let ran = run(move |cx| {
         let mut circuit = Circuit::new();
-        let (tokens, found) = (circuit.net::<Token>("tokens"), circuit.net::<Lexeme>("found"));
-        circuit.add(value((0, 0)), &tokens);
-        for n in 0..KINDS.len() {
-            circuit.add(recogniser(n), (&tokens, &tokens, &found));
+        let found = circuit.net::<Lexeme>("found");
+        let tries = KINDS.map(|(name, _)| circuit.net::<usize>(name));
+        circuit.add(value(0), &tries[0]);
+        for (n, (name, length)) in KINDS.into_iter().enumerate() {
+            // What none of them matches goes round for ever: there is none.
+            let next = &tries[(n + 1) % KINDS.len()];
+            circuit.add(recogniser(name, length), (&tries[n], next, &found));
         }
-        let collector: Chip<(In<Lexeme>, Out<Token>)> =
-            Chip::new("collector", move |cx, (found, next)| loop {
+        let collector = Transducer::<Lexeme, usize>::new("collector", move |cx, (found, next)| {
+            loop {
                 let (from, to) = found.read(cx);
                 list.borrow_mut().push(&TEXT[from..to]);
                 if TEXT[to..].trim().is_empty() {
                     return;
                 }
-                next.write(cx, (to, 0));
-            });
-        circuit.add(collector, (&found, &tokens));
+                next.write(cx, to);
+            }
+        });
+        circuit.add(collector, (&found, &tries[0]));
         circuit.start(cx).unwrap();
     });
     // All recognisers know each other's nets: a circle, and it is removed.
@@ -93,8 +100,28 @@ fn lexemes() -> Vec<&'static str> {
 }
 
 const EXPECTED: [&str; 22] = [
-    "\n", "// hello", "\n", "var", " ", "x", " ", "=", " ", "187", ";", " ",
-    "/* some /* nested */ comments */", "\n", "var", " ", "hello", " ", "=", " ", "2", ";",
+    "\n",
+    "// hello",
+    "\n",
+    "var",
+    " ",
+    "x",
+    " ",
+    "=",
+    " ",
+    "187",
+    ";",
+    " ",
+    "/* some /* nested */ comments */",
+    "\n",
+    "var",
+    " ",
+    "hello",
+    " ",
+    "=",
+    " ",
+    "2",
+    ";",
 ];
 
 #[test]

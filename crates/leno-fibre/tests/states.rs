@@ -188,7 +188,10 @@ fn k19_a_fibre_that_suspends_while_none_is_active_ends_its_scheduler_only() {
 #[test]
 fn e20_the_outer_program_goes_on_when_an_inner_run_ends() {
     let ran = run(|cx| {
-        let inner = run(|cx| channel::<()>().1.read(cx));
+        let inner = run(|cx| {
+            let (_, inp) = channel::<()>();
+            inp.read(cx)
+        });
         assert_eq!(inner.report().removed, 1);
         cx.depth()
     });

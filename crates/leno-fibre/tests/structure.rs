@@ -78,7 +78,8 @@ fn k37_control_passes_in_either_direction_whichever_way_data_goes() {
         let ran = run(move |cx| {
             let (out, inp) = channel();
             let (read, write) = (say.clone(), say.clone());
-            let mut fibres: Vec<Box<dyn FnOnce(&Cx<'_>)>> = vec![
+            type Body = Box<dyn FnOnce(&Cx<'_>)>;
+            let mut fibres: Vec<Body> = vec![
                 Box::new(move |cx: &Cx<'_>| {
                     read.say("r");
                     read.say(format!("R{}", inp.read(cx)));
@@ -109,12 +110,15 @@ fn k38_the_events_are_spawn_suicide_and_entry_to_and_return_from_read_and_write(
         });
         cx.yield_now();
         out.write(cx, 1);
-        let hungry = cx.spawn(|cx| channel::<u32>().1.read(cx));
+        let hungry = cx.spawn(|cx| {
+            let (_, inp) = channel::<u32>();
+            inp.read(cx)
+        });
         (out.object(), cx.co(), reader.co().unwrap(), hungry.co().unwrap())
     });
     let events = ran.events();
     let (channel, main, reader, hungry) = ran.result().unwrap();
-    use Event::{EntersRead, EntersWrite, Ends, ReturnsRead, ReturnsWrite, Returns, Spawns};
+    use Event::{Ends, EntersRead, EntersWrite, Returns, ReturnsRead, ReturnsWrite, Spawns};
     let own: Vec<_> = events
         .iter()
         .filter(|one| !matches!(one.event, EntersRead(other) if other != channel))
@@ -170,8 +174,10 @@ fn demo(kept: bool) -> (String, u64, usize) {
         let (out, inp) = channel();
         let keeps = kept.then(|| out.clone());
         cx.spawn(move |cx| (1..=10).for_each(|i| out.write(cx, i)));
-        cx.spawn(move |cx| loop {
-            print.say(inp.read(cx));
+        cx.spawn(move |cx| {
+            loop {
+                print.say(inp.read(cx));
+            }
         });
         keeps
     });

@@ -5,9 +5,11 @@
 use leno::fibre::chip::{Chip, Circuit, function, iterate};
 use leno::fibre::{In, Out};
 
-/// For each hour reads whether the heater is on, and writes how warm it is.
-fn room() -> Chip<(In<u32>, In<bool>, Out<i32>)> {
-    Chip::new("room", |cx, (hours, heater, warmth)| {
+/// With pins for the hour, for whether the heater is on, and for how warm it is.
+type Room = Chip<(In<u32>, In<bool>, Out<i32>)>;
+
+fn room() -> Room {
+    Room::new("room", |cx, (hours, heater, warmth)| {
         let mut degrees = 17;
         for hour in hours.iter(cx) {
             warmth.write(cx, degrees);

@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::Once;
 
 /// Every example has a test of its own below.
-const EXAMPLES: [&str; 10] = [
+const EXAMPLES: [&str; 13] = [
     "01_two_values",
     "02_counter",
     "03_tree_walk",
@@ -23,6 +23,9 @@ const EXAMPLES: [&str; 10] = [
     "08_own_scheduler",
     "09_attach",
     "10_explore",
+    "12_fibres",
+    "13_sieve",
+    "14_circuit",
 ];
 
 fn folder() -> PathBuf {
@@ -134,6 +137,21 @@ fn attach() {
 #[test]
 fn explore() {
     prints_what_is_expected("10_explore");
+}
+
+#[test]
+fn k59_fibres() {
+    prints_what_is_expected("12_fibres");
+}
+
+#[test]
+fn k28_sieve() {
+    prints_what_is_expected("13_sieve");
+}
+
+#[test]
+fn k55_circuit() {
+    prints_what_is_expected("14_circuit");
 }
 
 #[test]

@@ -35,8 +35,11 @@ use crate::{Cx, In, Out};
 #[derive(Default)]
 pub struct Circuit {
     nets: Vec<Rc<dyn AnyNet>>,
-    chips: Vec<Box<dyn FnOnce(&Cx<'_>)>>,
+    chips: Vec<Box<Starts>>,
 }
+
+/// Starts a chip whose pins are connected.
+type Starts = dyn FnOnce(&Cx<'_>);
 
 /// A net of a [`Circuit`], which carries values of one type between any number of pins.
 pub struct Net<T> {

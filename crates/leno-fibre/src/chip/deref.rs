@@ -4,8 +4,8 @@
 use core::cell::RefCell;
 use std::rc::Rc;
 
+use super::Transducer;
 use super::matcher::feed;
-use super::{Chip, Transducer};
 use crate::channel;
 
 /// For each value starts the chip that the variable holds at the time, which reads that value.
@@ -25,7 +25,7 @@ use crate::channel;
 pub fn deref_each<A: Clone + 'static, B: 'static>(
     variable: Rc<RefCell<Transducer<A, B>>>,
 ) -> Transducer<A, B> {
-    Chip::new("deref each", move |cx, (inp, out)| {
+    Transducer::new("deref each", move |cx, (inp, out)| {
         loop {
             let input = inp.read(cx);
             let chip = variable.borrow().clone();
@@ -50,7 +50,7 @@ pub fn deref_each<A: Clone + 'static, B: 'static>(
 pub fn deref_first<A: 'static, B: 'static>(
     variable: Rc<RefCell<Transducer<A, B>>>,
 ) -> Transducer<A, B> {
-    Chip::new("deref first", move |cx, (inp, out)| {
+    Transducer::new("deref first", move |cx, (inp, out)| {
         let first = inp.read(cx);
         let (to, from) = channel();
         let chip = variable.borrow().clone();

@@ -4,8 +4,7 @@
 //! matches, it writes nothing. So alternatives are tried by starting all of them, and there is no
 //! going back: whoever cannot go on is removed.
 
-use super::{Chip, Transducer, buffer, pipeline_list, value};
-use crate::bind::Bind;
+use super::{Transducer, buffer, pipeline_list, value};
 use crate::{BoundOut, Cx, channel};
 
 /// Writes what each of several chips makes of each value, in their order. A chip is started anew for
@@ -28,9 +27,9 @@ pub fn try_all<A: Clone + 'static, B: 'static>(
     alternatives: impl IntoIterator<Item = Transducer<A, B>>,
 ) -> Transducer<A, B> {
     let alternatives: Vec<_> = alternatives.into_iter().collect();
-    Chip::new("try all", move |cx, (inp, out)| {
+    Transducer::new("try all", move |cx, (inp, out)| {
         loop {
-            let input = inp.read(cx);
+            let input: A = inp.read(cx);
             alternatives.iter().for_each(|way| feed(cx, way, input.clone(), &out));
         }
     })
@@ -92,7 +91,7 @@ pub fn optional<T: Clone + 'static>(matcher: Transducer<T, T>) -> Transducer<T, 
 /// assert_eq!(*list.borrow(), [1, 2, 3]);
 /// ```
 pub fn one_or_more<T: Clone + 'static>(matcher: Transducer<T, T>) -> Transducer<T, T> {
-    Chip::new("one or more", move |cx, pins| {
+    Transducer::new("one or more", move |cx, pins| {
         let again = pipeline_list([matcher.clone(), one_or_more(matcher.clone())]);
         try_all([matcher.clone(), again]).call(cx, pins);
     })

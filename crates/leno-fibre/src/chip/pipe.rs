@@ -35,7 +35,7 @@ impl<A: 'static, B: 'static, C: 'static> Pipe<Transducer<B, C>> for Transducer<A
     type Piped = Transducer<A, C>;
 
     fn pipe(self, next: Transducer<B, C>) -> Transducer<A, C> {
-        Chip::new(next.name().clone(), move |cx, (inp, out)| {
+        Transducer::new(next.name().clone(), move |cx, (inp, out)| {
             let (between, from) = channel();
             self.start(cx, (inp.unbind(), between));
             next.call(cx, (from.bind(cx), out));
@@ -47,7 +47,7 @@ impl<A: 'static, B: 'static> Pipe<Transducer<A, B>> for Source<A> {
     type Piped = Source<B>;
 
     fn pipe(self, next: Transducer<A, B>) -> Source<B> {
-        Chip::new(next.name().clone(), move |cx, out| {
+        Source::new(next.name().clone(), move |cx, out| {
             let (between, from) = channel();
             self.start(cx, between);
             next.call(cx, (from.bind(cx), out));
@@ -59,7 +59,7 @@ impl<A: 'static, B: 'static> Pipe<Sink<B>> for Transducer<A, B> {
     type Piped = Sink<A>;
 
     fn pipe(self, next: Sink<B>) -> Sink<A> {
-        Chip::new(next.name().clone(), move |cx, inp| {
+        Sink::new(next.name().clone(), move |cx, inp| {
             let (between, from) = channel();
             self.start(cx, (inp.unbind(), between));
             next.call(cx, from.bind(cx));
@@ -71,7 +71,7 @@ impl<A: 'static> Pipe<Sink<A>> for Source<A> {
     type Piped = Chip<()>;
 
     fn pipe(self, next: Sink<A>) -> Chip<()> {
-        Chip::new(next.name().clone(), move |cx, ()| {
+        Chip::<()>::new(next.name().clone(), move |cx, ()| {
             let (between, from) = channel();
             self.start(cx, between);
             next.call(cx, from.bind(cx));

@@ -4,7 +4,7 @@ use core::cell::RefCell;
 use core::fmt::Display;
 use std::rc::Rc;
 
-use super::{Chip, Sink};
+use super::Sink;
 
 /// A chip that never reads: whoever writes to it ends by blockage.
 ///
@@ -17,7 +17,7 @@ use super::{Chip, Sink};
 /// assert_eq!(ran.report().removed, 1);
 /// ```
 pub fn writeblock<T: 'static>() -> Sink<T> {
-    Chip::new("writeblock", |_, _| {})
+    Sink::new("writeblock", |_, _| {})
 }
 
 /// Reads for ever, and forgets.
@@ -44,7 +44,7 @@ pub fn sink<T: 'static>() -> Sink<T> {
 /// leno_fibre::run(move |cx| closed.start(cx, ()));
 /// ```
 pub fn procedure<T: 'static>(f: impl FnMut(T) + Clone + 'static) -> Sink<T> {
-    Chip::new("procedure", move |cx, inp| {
+    Sink::new("procedure", move |cx, inp| {
         let mut f = f.clone();
         loop {
             f(inp.read(cx));

@@ -3,7 +3,7 @@
 use core::cell::RefCell;
 use std::rc::Rc;
 
-use super::{Chip, Source};
+use super::Source;
 
 /// A chip that never writes: whoever reads from it starves.
 ///
@@ -16,7 +16,7 @@ use super::{Chip, Source};
 /// assert_eq!(ran.result(), Some(true));
 /// ```
 pub fn readblock<T: 'static>() -> Source<T> {
-    Chip::new("readblock", |_, _| {})
+    Source::new("readblock", |_, _| {})
 }
 
 /// Writes the same value for ever.
@@ -33,7 +33,7 @@ pub fn readblock<T: 'static>() -> Source<T> {
 /// assert_eq!(ran.result().unwrap(), "aaa");
 /// ```
 pub fn source<T: Clone + 'static>(value: T) -> Source<T> {
-    Chip::new("source", move |cx, out| {
+    Source::new("source", move |cx, out| {
         loop {
             out.write(cx, value.clone());
         }
@@ -54,7 +54,7 @@ pub fn source<T: Clone + 'static>(value: T) -> Source<T> {
 /// assert_eq!(ran.result(), Some(5));
 /// ```
 pub fn value<T: Clone + 'static>(value: T) -> Source<T> {
-    Chip::new("value", move |cx, out| out.write(cx, value.clone()))
+    Source::new("value", move |cx, out| out.write(cx, value.clone()))
 }
 
 /// Writes what a closure makes, for ever.
@@ -72,7 +72,7 @@ pub fn value<T: Clone + 'static>(value: T) -> Source<T> {
 /// assert_eq!(ran.result().unwrap(), [2, 4, 6]);
 /// ```
 pub fn generator<T: 'static>(make: impl FnMut() -> T + Clone + 'static) -> Source<T> {
-    Chip::new("generator", move |cx, out| {
+    Source::new("generator", move |cx, out| {
         let mut make = make.clone();
         loop {
             out.write(cx, make());
@@ -98,7 +98,7 @@ where
     I: IntoIterator + Clone + 'static,
     I::Item: 'static,
 {
-    Chip::new("iterate", move |cx, out| {
+    Source::new("iterate", move |cx, out| {
         values.clone().into_iter().for_each(|value| out.write(cx, value));
     })
 }
@@ -134,7 +134,7 @@ pub fn list_source<T: Clone + 'static>(list: Vec<T>) -> Source<T> {
 /// assert_eq!(ran.result().unwrap(), [Some('x'), None, None]);
 /// ```
 pub fn bounded_list_source<T: Clone + 'static>(list: Vec<T>) -> Source<Option<T>> {
-    Chip::new("bounded list source", move |cx, out| {
+    Source::new("bounded list source", move |cx, out| {
         list.iter().for_each(|value| out.write(cx, Some(value.clone())));
         loop {
             out.write(cx, None);
@@ -160,7 +160,7 @@ pub fn bounded_list_source<T: Clone + 'static>(list: Vec<T>) -> Source<Option<T>
 /// assert_eq!(ran.result(), Some((1, Some(2))));
 /// ```
 pub fn fetch<T: Clone + 'static>(variable: Rc<RefCell<T>>) -> Source<T> {
-    Chip::new("fetch", move |cx, out| {
+    Source::new("fetch", move |cx, out| {
         loop {
             let value = variable.borrow().clone();
             out.write(cx, value);

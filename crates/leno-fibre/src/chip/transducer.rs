@@ -4,7 +4,7 @@ use core::cell::RefCell;
 use core::fmt::Display;
 use std::rc::{Rc, Weak};
 
-use super::{Chip, Transducer, fetch};
+use super::{Chip, Sink, Transducer, fetch};
 use crate::{In, Out};
 
 /// Writes what a function makes of each value.
@@ -19,7 +19,7 @@ use crate::{In, Out};
 pub fn function<A: 'static, B: 'static>(
     f: impl FnMut(A) -> B + Clone + 'static,
 ) -> Transducer<A, B> {
-    Chip::new("function", move |cx, (inp, out)| {
+    Transducer::new("function", move |cx, (inp, out)| {
         let mut f = f.clone();
         loop {
             out.write(cx, f(inp.read(cx)));
@@ -63,7 +63,7 @@ pub fn filter<A: 'static, B: 'static>(
 pub fn filter_map<A: 'static, B: 'static>(
     f: impl FnMut(A) -> Option<B> + Clone + 'static,
 ) -> Transducer<A, B> {
-    Chip::new("filter", move |cx, (inp, out)| {
+    Transducer::new("filter", move |cx, (inp, out)| {
         let mut f = f.clone();
         loop {
             if let Some(value) = f(inp.read(cx)) {
@@ -100,7 +100,7 @@ pub fn buffer<T: 'static>() -> Transducer<T, T> {
 /// });
 /// ```
 pub fn dup<T: Clone + 'static>() -> Chip<(In<T>, Out<T>, Out<T>)> {
-    Chip::new("dup", |cx, (inp, out1, out2)| {
+    Chip::<(In<T>, Out<T>, Out<T>)>::new("dup", |cx, (inp, out1, out2)| {
         loop {
             let value: T = inp.read(cx);
             out1.write(cx, value.clone());
@@ -123,7 +123,7 @@ pub fn debug_buffer<T: Display + 'static>(
     say: impl Fn(&str) + 'static,
 ) -> Transducer<T, T> {
     let tag = tag.into();
-    Chip::new("debug buffer", move |cx, (inp, out)| {
+    Transducer::new("debug buffer", move |cx, (inp, out)| {
         loop {
             say(&format!("[{tag}] reads"));
             let value = inp.read(cx);
@@ -148,7 +148,7 @@ pub fn debug_buffer<T: Display + 'static>(
 /// assert_eq!(*list.borrow(), [5]);
 /// ```
 pub fn oneshot<T: 'static>() -> Transducer<T, T> {
-    Chip::new("oneshot", |cx, (inp, out)| out.write(cx, inp.read(cx)))
+    Transducer::new("oneshot", |cx, (inp, out)| out.write(cx, inp.read(cx)))
 }
 
 /// Writes the last value that it has read, as often as anyone reads; before the first there is
@@ -168,11 +168,11 @@ pub fn oneshot<T: 'static>() -> Transducer<T, T> {
 /// });
 /// ```
 pub fn latch<T: Clone + 'static>() -> Transducer<T, T> {
-    Chip::new("latch", |cx, (inp, out)| {
+    Transducer::new("latch", |cx, (inp, out)| {
         let variable = Rc::new(RefCell::new(inp.read(cx)));
         let weak: Weak<RefCell<T>> = Rc::downgrade(&variable);
         // It takes values as long as someone can read them.
-        let takes = Chip::<In<T>>::new("latch", move |cx, inp| {
+        let takes = Sink::new("latch", move |cx, inp| {
             while weak.strong_count() > 0 {
                 let value = inp.read(cx);
                 weak.upgrade().map(|variable| variable.replace(value));
@@ -200,7 +200,7 @@ pub fn latch<T: Clone + 'static>() -> Transducer<T, T> {
 /// assert_eq!(ran.result().unwrap(), [1, 100, 2, 101]);
 /// ```
 pub fn serialise<T: 'static>() -> Chip<(Vec<In<T>>, Out<T>)> {
-    Chip::new("serialise", |cx, (inputs, out)| {
+    Chip::<(Vec<In<T>>, Out<T>)>::new("serialise", |cx, (inputs, out)| {
         while !inputs.is_empty() {
             inputs.iter().for_each(|inp| out.write(cx, inp.read(cx)));
         }
@@ -220,7 +220,7 @@ pub fn serialise<T: 'static>() -> Chip<(Vec<In<T>>, Out<T>)> {
 /// assert_eq!(*list.borrow(), [1, 2, 3, 4]);
 /// ```
 pub fn splitter<T: 'static>() -> Transducer<(T, T), T> {
-    Chip::new("splitter", |cx, (inp, out)| {
+    Transducer::new("splitter", |cx, (inp, out)| {
         loop {
             let (first, second) = inp.read(cx);
             out.write(cx, first);
@@ -242,7 +242,7 @@ pub fn splitter<T: 'static>() -> Transducer<(T, T), T> {
 /// assert_eq!(*list.borrow(), [(1, 2), (3, 4)]);
 /// ```
 pub fn joiner<T: 'static>() -> Transducer<T, (T, T)> {
-    Chip::new("joiner", |cx, (inp, out)| {
+    Transducer::new("joiner", |cx, (inp, out)| {
         loop {
             let pair = (inp.read(cx), inp.read(cx));
             out.write(cx, pair);

@@ -7,24 +7,24 @@ use std::fmt::Debug;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-use leno_explore::Explorer;
+use leno_explore::{Explorer, Summary};
 
 /// A list that several fibres append to.
 #[derive(Clone, Default)]
-pub struct Notes(Rc<RefCell<Vec<String>>>);
+pub(crate) struct Notes(Rc<RefCell<Vec<String>>>);
 
 impl Notes {
-    pub fn say(&self, word: impl ToString) {
+    pub(crate) fn say(&self, word: impl ToString) {
         self.0.borrow_mut().push(word.to_string());
     }
 
-    pub fn all(&self) -> String {
+    pub(crate) fn all(&self) -> String {
         self.0.borrow().join(" ")
     }
 }
 
 /// Counts how often it is dropped.
-pub struct Count(pub Rc<Cell<u32>>);
+pub(crate) struct Count(pub(crate) Rc<Cell<u32>>);
 
 impl Drop for Count {
     fn drop(&mut self) {
@@ -34,25 +34,35 @@ impl Drop for Count {
 
 /// Everything that `program` can come to, over all schedules.
 #[track_caller]
-pub fn outcomes<T: Ord + Debug + Send + 'static>(
+pub(crate) fn outcomes<T: Ord + Debug + Send + 'static>(
     program: impl Fn() -> T + Send + Sync + 'static,
 ) -> BTreeSet<T> {
+    let (seen, summary) = explored(Explorer::new().exhaustive(), program);
+    assert!(summary.is_complete(), "{summary}");
+    seen
+}
+
+/// What `program` comes to in the runs of an exploration.
+#[track_caller]
+pub(crate) fn explored<T: Ord + Debug + Send + 'static>(
+    explorer: Explorer,
+    program: impl Fn() -> T + Send + Sync + 'static,
+) -> (BTreeSet<T>, Summary) {
     let seen: Arc<Mutex<BTreeSet<T>>> = Arc::default();
     let all = seen.clone();
-    let summary = Explorer::new().exhaustive().run(move || {
+    let summary = explorer.run(move || {
         let outcome = program();
         all.lock().unwrap().insert(outcome);
     });
     let summary = summary.unwrap_or_else(|failure| panic!("{failure}"));
-    assert!(summary.is_complete(), "{summary}");
-    std::mem::take(&mut *seen.lock().unwrap())
+    (std::mem::take(&mut *seen.lock().unwrap()), summary)
 }
 
 /// Numbers that look drawn by lot.
-pub struct Random(pub u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    pub fn below(&mut self, limit: usize) -> usize {
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
         self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (self.0 >> 33) as usize % limit
     }

@@ -173,7 +173,8 @@ impl Core {
                 removed += 1;
             }
         }
-        self.ledger.borrow_mut().before = self.tasks.live();
+        // Those who are to go are still there: counted, the next pass would come ever later.
+        self.ledger.borrow_mut().before = self.tasks.live() - removed;
         removed
     }
 

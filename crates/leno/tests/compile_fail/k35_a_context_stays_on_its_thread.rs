@@ -1,5 +1,5 @@
 //@ says: cannot be shared between threads safely
-//@ says: leno::fibre::Cx<'_>
+//@ says: Cx<'_>
 // A thread is no fibre, even if its fibre waits for it.
 fn main() {
     leno::run(|cx| {

@@ -1,5 +1,5 @@
 //@ says: cannot be sent between threads safely
-//@ says: required by a bound in `leno::fibre::isolated`
+//@ says: required by this bound in `isolated`
 // A function's run cannot meet what is outside.
 fn main() {
     let (out, _inp) = leno::fibre::channel::<u32>();

@@ -1,5 +1,5 @@
 //@ says: cannot be sent between threads safely
-//@ says: required by a bound in `leno::fibre::isolated`
+//@ says: required by this bound in `isolated`
 // What a function's run makes cannot be met from outside.
 fn main() {
     leno::fibre::isolated(|_| leno::fibre::channel::<u32>().1);

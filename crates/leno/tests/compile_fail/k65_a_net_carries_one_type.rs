@@ -1,4 +1,4 @@
-//@ says: the trait bound `&leno::fibre::chip::Net<i32>: Plug<In<
+//@ says: the trait bound `&Net<i32>: Plug<In<
 // One chip writes numbers, the other reads texts.
 use leno::fibre::chip::{Circuit, iterate, procedure};
 

@@ -1,4 +1,4 @@
-//@ says: the trait bound `&leno::fibre::chip::Net<i32>: Plug<(
+//@ says: the trait bound `&Net<i32>: Plug<(
 // A function has an input and an output.
 use leno::fibre::chip::{Circuit, function};
 
