@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::Once;
 
 /// Every example has a test of its own below.
-const EXAMPLES: [&str; 13] = [
+const EXAMPLES: [&str; 14] = [
     "01_two_values",
     "02_counter",
     "03_tree_walk",
@@ -23,6 +23,7 @@ const EXAMPLES: [&str; 13] = [
     "08_own_scheduler",
     "09_attach",
     "10_explore",
+    "11_echo",
     "12_fibres",
     "13_sieve",
     "14_circuit",
@@ -137,6 +138,11 @@ fn attach() {
 #[test]
 fn explore() {
     prints_what_is_expected("10_explore");
+}
+
+#[test]
+fn echo() {
+    prints_what_is_expected("11_echo");
 }
 
 #[test]
