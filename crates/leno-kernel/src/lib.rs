@@ -54,13 +54,8 @@ pub use self::core::listen;
 pub use alarm::Alarm;
 pub use attach::{AttachError, Back, Sink, attach};
 pub use block_on::{block_on, try_block_on};
-<<<<<<< HEAD
-pub use blocking::blocking;
-pub use caller::{current_stack, current_system, has_policy};
-=======
 pub use blocking::{blocking, help};
-pub use caller::{current_stack, has_policy};
->>>>>>> 6e028a301f4c613a4ecaaff1780aeb8d946eb97b
+pub use caller::{current_stack, current_system, has_policy};
 pub use clock::{Platform, RealTime, Time, VirtualTime};
 pub use co::{Co, Object};
 pub use dump::dump_all;

@@ -34,12 +34,9 @@
 //!   descriptors.
 //! - [`channel`]: values and signals between coroutines, threads and futures: channels, select,
 //!   joins of several, timers, locks.
-<<<<<<< HEAD
 //! - [`fibre`], [`run`]: sequential code whose only wires are channels; a fibre that nobody can ever wake
 //!   is removed. Chips, pipelines, circuits.
-=======
 //! - [`io`]: sockets and time, in the shapes of `std`, for coroutines, threads and futures.
->>>>>>> 6e028a301f4c613a4ecaaff1780aeb8d946eb97b
 //! - [`explore`]: tests that run a program under every schedule, and shrink and replay what fails.
 //! - [`picture`]: what happened in a system, as a timeline or a trace; who waits for what.
 //! - [`migrate`] and [`shared`]: stealing by other threads, and very many coroutines on few stacks.
@@ -67,12 +64,9 @@ pub use leno_kernel as kernel;
 
 pub use leno_channel as channel;
 pub use leno_explore as explore;
-<<<<<<< HEAD
 pub use leno_fibre as fibre;
 pub use leno_fibre::run;
-=======
 pub use leno_io as io;
->>>>>>> 6e028a301f4c613a4ecaaff1780aeb8d946eb97b
 pub use leno_picture as picture;
 
 /// The project's page on testing, so that its example is tested.
