@@ -55,6 +55,7 @@ impl<T> Closable<T> {
     #[track_caller]
     pub fn read(&self, cx: &Cx<'_>) -> Option<T> {
         cx.does(Doing::Reads);
+        cx.held(|held| held.reads(|| self.end.label()));
         match Select::new().recv(&self.end.receiver, |got| got).wait() {
             Ok(Ok(value)) => Some(value),
             Ok(Err(RecvError::Closed(_))) => None,

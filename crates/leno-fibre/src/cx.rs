@@ -3,9 +3,11 @@
 use core::marker::PhantomData;
 use std::rc::Rc;
 
+use leno_control::{ControlType, Violation};
 use leno_kernel::{Co, Name, Options, Start};
 
 use crate::bind::{Bind, Brand};
+use crate::held::Held;
 use crate::look::Look;
 use crate::scheduler::{Doing, Scheduler};
 use crate::{Fibre, SchedulerState};
@@ -17,14 +19,16 @@ use crate::{Fibre, SchedulerState};
 pub struct Cx<'f> {
     co: Co,
     scheduler: Rc<Scheduler>,
+    /// If it declares a control type.
+    held: Option<Held>,
     brand: Brand<'f>,
 }
 
 impl<'f> Cx<'f> {
     /// That of the running coroutine, which is a fibre from now on.
-    pub(crate) fn enter(scheduler: Rc<Scheduler>) -> Cx<'f> {
+    pub(crate) fn enter(scheduler: Rc<Scheduler>, held: Option<Held>) -> Cx<'f> {
         let co = leno_kernel::current_stack().expect("a fibre has a stack");
-        Cx { co, scheduler, brand: PhantomData }
+        Cx { co, scheduler, held, brand: PhantomData }
     }
 
     /// Spawns a fibre. Whether it or this one runs on is the policy's choice; without a policy this
@@ -81,7 +85,7 @@ impl<'f> Cx<'f> {
 
     /// For a fibre with a name, another stack, or a later start.
     pub fn spawner(&self) -> Spawner<'_, 'f> {
-        Spawner { cx: self, options: Options::new(), is_later: false }
+        Spawner { cx: self, options: Options::new(), is_later: false, control: None }
     }
 
     /// Lets other active fibres run first.
@@ -148,6 +152,26 @@ impl<'f> Cx<'f> {
         self.scheduler.doing.set(doing);
     }
 
+    /// It is about to do this, if its control type allows it.
+    ///
+    /// # Panics
+    /// If that does not.
+    #[inline(always)]
+    #[track_caller]
+    pub(crate) fn held(&self, event: impl FnOnce(&Held) -> Result<(), Violation>) {
+        if let Some(held) = &self.held {
+            self.hold(event(held));
+        }
+    }
+
+    #[cold]
+    #[track_caller]
+    fn hold(&self, step: Result<(), Violation>) {
+        if let Err(violation) = step {
+            panic!("fibre {} does not keep to its control type: {violation}", self.co);
+        }
+    }
+
     #[cold]
     #[track_caller]
     fn refuse(&self, current: Option<Co>) -> ! {
@@ -177,6 +201,7 @@ pub struct Spawner<'a, 'f> {
     cx: &'a Cx<'f>,
     options: Options,
     is_later: bool,
+    control: Option<ControlType>,
 }
 
 impl Spawner<'_, '_> {
@@ -204,6 +229,25 @@ impl Spawner<'_, '_> {
         self
     }
 
+    /// Holds it against a control type: it panics before the first event that the type does not allow,
+    /// and when it returns where the type does not let it end. A channel whose name is a port of the
+    /// type is that port; every other one is the port without a name.
+    ///
+    /// # Examples
+    /// ```
+    /// let ran = leno_fibre::run(|cx| {
+    ///     let (_out, inp) = leno_fibre::channel::<u32>();
+    ///     let wrong = cx.spawner().control_type(&"W".parse().unwrap()).spawn(move |cx| inp.read(cx));
+    ///     wrong.join(cx).unwrap_err().to_string()
+    /// });
+    /// let text = ran.result().unwrap();
+    /// assert!(text.ends_with("`W` does not allow R as event 1: at the start it allows W at column 1"), "{text}");
+    /// ```
+    pub fn control_type(mut self, control: &ControlType) -> Self {
+        self.control = Some(control.clone());
+        self
+    }
+
     /// As [`Cx::spawn`].
     ///
     /// # Panics
@@ -227,11 +271,14 @@ impl Spawner<'_, '_> {
         body: impl for<'c> FnOnce(&Cx<'c>, E::Bound<'c>) -> R + 'static,
     ) -> Fibre<R> {
         self.cx.does(if self.is_later { Doing::Other } else { Doing::Spawns });
-        let scheduler = self.cx.scheduler.clone();
+        self.cx.held(Held::spawns);
+        let (scheduler, held) = (self.cx.scheduler.clone(), self.control.as_ref().map(Held::to));
         let whole = move || {
-            let cx = Cx::enter(scheduler);
+            let cx = Cx::enter(scheduler, held);
             let ends = ends.bind(&cx);
-            body(&cx, ends)
+            let result = body(&cx, ends);
+            cx.held(Held::ends);
+            result
         };
         // One that is to wait for its first turn is no candidate for running on.
         let start = if self.is_later { Start::Idle } else { Start::Ready };

@@ -49,6 +49,7 @@ impl<T> In<T> {
     #[track_caller]
     pub fn read(&self, cx: &Cx<'_>) -> T {
         cx.does(Doing::Reads);
+        cx.held(|held| held.reads(|| self.label()));
         match self.receiver.recv() {
             Ok(value) => value,
             Err(error) => starve(cx, &error),

@@ -22,6 +22,8 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub use leno_control as control;
+
 mod bind;
 mod channel;
 pub mod chip;
@@ -30,6 +32,7 @@ mod cx;
 mod duplex;
 mod event;
 mod fibre;
+mod held;
 mod input;
 mod look;
 mod output;

@@ -50,6 +50,7 @@ impl<T> Out<T> {
     #[track_caller]
     pub fn write(&self, cx: &Cx<'_>, value: T) {
         cx.does(Doing::Writes);
+        cx.held(|held| held.writes(|| self.label()));
         if let Err(error) = self.sender.send(value) {
             block(cx, error);
         }

@@ -144,7 +144,7 @@ impl Runner {
         let system = Rc::new(builder.name("fibres").at_quiescence(Quiescence::Report).build());
         let (main, zombies, failures) = Scheduler::enter(&system, doing, |scheduler| {
             let scheduler = scheduler.clone();
-            let whole = move || main(&Cx::enter(scheduler));
+            let whole = move || main(&Cx::enter(scheduler, None));
             let main = match system.spawn_with(&Options::new().name("main"), whole) {
                 Ok(handle) => Fibre::new(handle),
                 Err(error) => panic!("the first fibre was not spawned: {error}"),

@@ -7,6 +7,7 @@
 //! - [`Source`], [`Sink`] and [`Transducer`] have one pin, one pin, and one of each; [`Chip`] has any.
 //! - [`Pipe`], or `|`, connects two; so pipelines are open, partly open or closed.
 //! - [`Circuit`] connects any.
+//! - [`fuse`] makes one fibre of several stages.
 //!
 //! ```
 //! use leno_fibre::chip::{function, iterate, procedure};
@@ -18,17 +19,21 @@
 
 mod circuit;
 mod deref;
+pub mod fuse;
 mod matcher;
 mod pipe;
 mod sink;
 mod source;
 mod transducer;
+mod typed;
 
+use core::any::Any;
 use core::fmt;
 use std::rc::Rc;
 
 use leno_kernel::Name;
 
+use self::typed::Types;
 use crate::bind::Bind;
 use crate::{Cx, Fibre, In, Out};
 
@@ -51,6 +56,9 @@ type Body<P> = dyn for<'f> Fn(&Cx<'f>, <P as Bind>::Bound<'f>);
 pub struct Chip<P: Bind> {
     name: Name,
     body: Rc<Body<P>>,
+    types: Types,
+    /// The function that it is, if it is one of one value: its type is in `fuse`.
+    step: Option<Rc<dyn Any>>,
 }
 
 /// A chip that writes.
@@ -78,7 +86,7 @@ impl<P: Bind> Chip<P> {
         name: impl Into<Name>,
         body: impl for<'f> Fn(&Cx<'f>, P::Bound<'f>) + 'static,
     ) -> Chip<P> {
-        Chip { name: name.into(), body: Rc::new(body) }
+        Chip { name: name.into(), body: Rc::new(body), types: Types::default(), step: None }
     }
 
     /// The same under another name.
@@ -99,22 +107,39 @@ impl<P: Bind> Chip<P> {
     #[track_caller]
     pub fn start(&self, cx: &Cx<'_>, pins: P) -> Fibre<()> {
         let body = self.body.clone();
-        let spawner = cx.spawner().name(self.name.clone());
+        let mut spawner = cx.spawner().name(self.name.clone());
+        if let Some(control) = self.types.held() {
+            spawner = spawner.control_type(control);
+        }
         spawner.spawn_bound(pins, move |cx, pins| body(cx, pins))
     }
 
-    /// Runs it as a part of the calling fibre.
+    /// Runs it as a part of the calling fibre, which is not held against its type.
     ///
     /// # Blocking
     /// Until it ends, if it does; it may end the fibre by starvation or blockage.
     pub fn call<'f>(&self, cx: &Cx<'f>, pins: P::Bound<'f>) {
         (self.body)(cx, pins);
     }
+
+    /// The last thing that a fibre does: runs it, in a fibre of its own if that is held against its
+    /// type.
+    fn ends_with<'f>(&self, cx: &Cx<'f>, pins: P::Bound<'f>) {
+        match self.types.held() {
+            Some(_) => drop(self.start(cx, P::unbind(pins))),
+            None => self.call(cx, pins),
+        }
+    }
 }
 
 impl<P: Bind> Clone for Chip<P> {
     fn clone(&self) -> Chip<P> {
-        Chip { name: self.name.clone(), body: self.body.clone() }
+        Chip {
+            name: self.name.clone(),
+            body: self.body.clone(),
+            types: self.types.clone(),
+            step: self.step.clone(),
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use core::cell::RefCell;
 use core::fmt::Display;
 use std::rc::Rc;
 
-use super::Sink;
+use super::{Sink, typed};
 
 /// A chip that never reads: whoever writes to it ends by blockage.
 ///
@@ -50,6 +50,7 @@ pub fn procedure<T: 'static>(f: impl FnMut(T) + Clone + 'static) -> Sink<T> {
             f(inp.read(cx));
         }
     })
+    .known(&typed::SINK)
 }
 
 /// Appends each value to a list.

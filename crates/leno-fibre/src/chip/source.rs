@@ -3,7 +3,7 @@
 use core::cell::RefCell;
 use std::rc::Rc;
 
-use super::Source;
+use super::{Source, typed};
 
 /// A chip that never writes: whoever reads from it starves.
 ///
@@ -38,6 +38,7 @@ pub fn source<T: Clone + 'static>(value: T) -> Source<T> {
             out.write(cx, value.clone());
         }
     })
+    .known(&typed::SOURCE)
 }
 
 /// Writes one value.
@@ -54,7 +55,7 @@ pub fn source<T: Clone + 'static>(value: T) -> Source<T> {
 /// assert_eq!(ran.result(), Some(5));
 /// ```
 pub fn value<T: Clone + 'static>(value: T) -> Source<T> {
-    Source::new("value", move |cx, out| out.write(cx, value.clone()))
+    Source::new("value", move |cx, out| out.write(cx, value.clone())).known(&typed::VALUE)
 }
 
 /// Writes what a closure makes, for ever.
@@ -78,6 +79,7 @@ pub fn generator<T: 'static>(make: impl FnMut() -> T + Clone + 'static) -> Sourc
             out.write(cx, make());
         }
     })
+    .known(&typed::SOURCE)
 }
 
 /// Writes what an iterator gives, until it ends.
@@ -101,6 +103,7 @@ where
     Source::new("iterate", move |cx, out| {
         values.clone().into_iter().for_each(|value| out.write(cx, value));
     })
+    .known(&typed::LIST)
 }
 
 /// Writes the values of a list, and ends.
@@ -140,6 +143,7 @@ pub fn bounded_list_source<T: Clone + 'static>(list: Vec<T>) -> Source<Option<T>
             out.write(cx, None);
         }
     })
+    .known(&typed::SOURCE)
 }
 
 /// Writes what a variable holds at the time, for ever.
@@ -166,4 +170,5 @@ pub fn fetch<T: Clone + 'static>(variable: Rc<RefCell<T>>) -> Source<T> {
             out.write(cx, value);
         }
     })
+    .known(&typed::SOURCE)
 }

@@ -4,7 +4,8 @@ use core::cell::RefCell;
 use core::fmt::Display;
 use std::rc::{Rc, Weak};
 
-use super::{Chip, Sink, Transducer, fetch};
+use super::fuse::partial;
+use super::{Chip, Sink, Transducer, fetch, typed};
 use crate::{In, Out};
 
 /// Writes what a function makes of each value.
@@ -19,12 +20,11 @@ use crate::{In, Out};
 pub fn function<A: 'static, B: 'static>(
     f: impl FnMut(A) -> B + Clone + 'static,
 ) -> Transducer<A, B> {
-    Transducer::new("function", move |cx, (inp, out)| {
+    let make = move || {
         let mut f = f.clone();
-        loop {
-            out.write(cx, f(inp.read(cx)));
-        }
-    })
+        Box::new(move |value| Some(f(value))) as Box<dyn FnMut(A) -> Option<B>>
+    };
+    partial(Rc::new(make)).named("function").known(&typed::FUNCTION)
 }
 
 /// Writes what a function makes of those values that meet a condition.
@@ -63,14 +63,7 @@ pub fn filter<A: 'static, B: 'static>(
 pub fn filter_map<A: 'static, B: 'static>(
     f: impl FnMut(A) -> Option<B> + Clone + 'static,
 ) -> Transducer<A, B> {
-    Transducer::new("filter", move |cx, (inp, out)| {
-        let mut f = f.clone();
-        loop {
-            if let Some(value) = f(inp.read(cx)) {
-                out.write(cx, value);
-            }
-        }
-    })
+    partial(Rc::new(move || Box::new(f.clone())))
 }
 
 /// Writes each value as it is: a place for one more between two others.
@@ -133,6 +126,7 @@ pub fn debug_buffer<T: Display + 'static>(
             say(&format!("[{tag}] has written {text}"));
         }
     })
+    .known(&typed::FUNCTION)
 }
 
 /// Writes one value, and ends.
@@ -148,7 +142,7 @@ pub fn debug_buffer<T: Display + 'static>(
 /// assert_eq!(*list.borrow(), [5]);
 /// ```
 pub fn oneshot<T: 'static>() -> Transducer<T, T> {
-    Transducer::new("oneshot", |cx, (inp, out)| out.write(cx, inp.read(cx)))
+    Transducer::new("oneshot", |cx, (inp, out)| out.write(cx, inp.read(cx))).known(&typed::ONESHOT)
 }
 
 /// Writes the last value that it has read, as often as anyone reads; before the first there is
@@ -227,6 +221,7 @@ pub fn splitter<T: 'static>() -> Transducer<(T, T), T> {
             out.write(cx, second);
         }
     })
+    .known(&typed::SPLITTER)
 }
 
 /// A sequence in time as a pair in space: writes two values as one.
@@ -248,4 +243,5 @@ pub fn joiner<T: 'static>() -> Transducer<T, (T, T)> {
             out.write(cx, pair);
         }
     })
+    .known(&typed::JOINER)
 }
