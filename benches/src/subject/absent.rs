@@ -94,3 +94,7 @@ pub fn explore_buffer() -> Vec<Contender> {
 pub fn explore_queue() -> Vec<Contender> {
     vec![]
 }
+
+pub fn pipeline() -> Vec<Contender> {
+    vec![]
+}

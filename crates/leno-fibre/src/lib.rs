@@ -40,6 +40,7 @@ mod parcel;
 mod reader_first;
 mod run;
 mod scheduler;
+mod stackless;
 mod wire;
 mod zombie;
 
@@ -56,4 +57,5 @@ pub use output::Out;
 pub use parcel::{ParcelIn, ParcelOut, parcels};
 pub use run::{Ran, Runner, isolated, run};
 pub use scheduler::{SchedulerState, depth, schedulers};
+pub use stackless::StacklessCx;
 pub use zombie::Zombie;

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use leno_channel::State;
 use leno_explore::Explorer;
 use leno_fibre::{Cx, FibreState, In, Out, Runner, channel, run};
-use leno_kernel::policy::SeededRandom;
+use leno_kernel::policy::{Recorded, Recording, Replay, SeededRandom};
 use support::{Notes, Random, outcomes};
 
 #[test]
@@ -220,6 +220,32 @@ fn k39_events_have_one_order_and_the_same_seed_gives_the_same() {
     let logs: Vec<String> = (0..20).map(program).collect();
     assert_eq!(logs, (0..20).map(program).collect::<Vec<_>>());
     assert!(logs.iter().any(|log| *log != logs[0]), "the order is not determinate");
+}
+
+#[test]
+fn k39_a_recorded_order_is_replayed() {
+    let program = |runner: Runner| {
+        let ran = runner.virtual_time().log(10_000).run(|cx| {
+            let (out, inp) = channel();
+            for base in [0, 100] {
+                let out = out.clone();
+                cx.spawn(move |cx| (base..base + 3).for_each(|n: u32| out.write(cx, n)));
+            }
+            drop(out);
+            for _ in 0..2 {
+                let inp = inp.clone();
+                cx.spawn(move |cx| inp.iter(cx).for_each(drop));
+            }
+        });
+        ran.log().to_string()
+    };
+    for seed in 0..10 {
+        let recording = Recording::new();
+        let policy = Recorded::new(SeededRandom::new(seed), &recording);
+        let first = program(Runner::new().policy(policy));
+        let again = program(Runner::new().policy(Replay::new(recording.log())));
+        assert_eq!(first, again);
+    }
 }
 
 /// A network drawn by lot: fibres that read and write channels drawn by lot, some for ever.

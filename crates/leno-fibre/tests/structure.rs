@@ -316,3 +316,37 @@ fn a_body_that_catches_its_end_is_asked_again() {
     });
     assert_eq!((*tries.borrow(), ran.report().removed), (3, 1));
 }
+
+#[test]
+fn fibres_without_a_stack_meet_those_with_one_and_end_by_being_dropped() {
+    let dropped = Rc::new(Cell::new(0));
+    let count = dropped.clone();
+    let ran = run(move |cx| {
+        let ((to, inp), (out, from)) = (channel::<u32>(), channel());
+        let guard = Count(count.clone());
+        let starves = cx.spawn_stackless(async move |cx| {
+            let _guard = guard;
+            loop {
+                let value = inp.read_async(&cx).await;
+                out.write_async(&cx, value + 1).await;
+            }
+        });
+        (0..3).for_each(|n| {
+            to.write(cx, n);
+            assert_eq!(from.read(cx), n + 1);
+        });
+        drop(to);
+        let starved = starves.join(cx).map(|(): ()| ()).unwrap_err().outcome();
+        let (out, inp) = channel();
+        let (guard, value) = (Count(count.clone()), Count(count.clone()));
+        let blocks = cx.spawn_stackless(async move |cx| {
+            let _guard = guard;
+            out.write_async(&cx, value).await;
+        });
+        cx.yield_now();
+        drop(inp);
+        [starved, blocks.join(cx).unwrap_err().outcome()].map(Option::unwrap)
+    });
+    assert_eq!((ran.report().removed, dropped.get()), (2, 3));
+    assert_eq!(ran.result(), Some([Outcome::Starved, Outcome::Blockaged]));
+}

@@ -282,7 +282,8 @@ pub fn exit() -> Exiting {
 }
 
 /// Ends the calling coroutine as one that waits in vain: as [`exit`], with this outcome, unless it is
-/// to exit for another reason already. For operations that can never succeed.
+/// to exit for another reason already. For operations that can never succeed. Inside a future this
+/// returns, and the core drops the future as soon as it is pending.
 ///
 /// # Examples
 /// ```
@@ -299,10 +300,13 @@ pub fn exit() -> Exiting {
 #[cold]
 pub fn exit_as(outcome: Outcome) -> Exiting {
     entered::here(|here| {
-        if let Here::Stack(inside) = here
-            && inside.task.exit.get() == Exit::No
-        {
-            inside.task.exit.set(Exit::Asked { as_: outcome, raised: 0 });
+        let task = match &here {
+            Here::Stack(inside) => Some(inside.task),
+            Here::Future(core, co) => core.tasks.get(*co),
+            Here::Thread | Here::Virtual(_) => None,
+        };
+        if let Some(task) = task.filter(|task| task.exit.get() == Exit::No) {
+            task.exit.set(Exit::Asked { as_: outcome, raised: 0 });
         }
     });
     exit()
