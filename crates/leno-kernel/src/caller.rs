@@ -3,7 +3,7 @@
 use core::task::Context;
 
 use crate::raw::entered::{self, Here, Visit};
-use crate::{Co, Waiter};
+use crate::{Co, Object, Waiter};
 
 /// Whether the core that runs the calling code has a policy of its own, so that [`choose`] may give
 /// something other than the first: without one, nobody need collect candidates.
@@ -15,6 +15,16 @@ pub fn has_policy() -> bool {
         Here::Stack(inside) | Here::Virtual(inside) => inside.core.has_policy(),
         Here::Future(core, _) => core.has_policy(),
         Here::Thread => false,
+    })
+}
+
+/// Names the system that runs the calling code, if a core does; see
+/// [`LocalSystem::object`](crate::LocalSystem::object).
+pub fn current_system() -> Option<Object> {
+    entered::here(|here| match here {
+        Here::Stack(inside) => Some(inside.core.system()),
+        Here::Future(core, _) => Some(core.system()),
+        Here::Thread | Here::Virtual(_) => None,
     })
 }
 

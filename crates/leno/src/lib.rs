@@ -34,6 +34,8 @@
 //!   descriptors.
 //! - [`channel`]: values and signals between coroutines, threads and futures: channels, select,
 //!   joins of several, timers, locks.
+//! - [`fibre`], [`run`]: sequential code whose only wires are channels; a fibre that nobody can ever wake
+//!   is removed. Chips, pipelines, circuits.
 //! - [`io`]: sockets, files, processes, signals and time, in the shapes of `std`, for coroutines, threads
 //!   and futures; [`io::memory`] is a network to test servers on.
 //! - [`explore`]: tests that run a program under every schedule, and shrink and replay what fails.
@@ -63,6 +65,8 @@ pub use leno_kernel as kernel;
 
 pub use leno_channel as channel;
 pub use leno_explore as explore;
+pub use leno_fibre as fibre;
+pub use leno_fibre::run;
 pub use leno_io as io;
 pub use leno_picture as picture;
 
