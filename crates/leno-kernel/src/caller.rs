@@ -3,7 +3,7 @@
 use core::task::Context;
 
 use crate::raw::entered::{self, Here, Visit};
-use crate::{Co, Waiter};
+use crate::{Co, Name, Waiter};
 
 /// Whether the core that runs the calling code has a policy of its own, so that [`choose`] may give
 /// something other than the first: without one, nobody need collect candidates.
@@ -37,6 +37,19 @@ impl Visit for Stack {
             Here::Thread | Here::Virtual(_) | Here::Future(..) => None,
         }
     }
+}
+
+/// Who runs the calling code, and what it is called: a coroutine, also where that finds itself on a
+/// plain thread of a [`world`](crate::world). `None` on a thread of the machine, whose name
+/// [`std::thread`] knows.
+pub fn who() -> Option<(Co, Name)> {
+    entered::here(|here| match here {
+        Here::Stack(inside) | Here::Virtual(inside) => {
+            Some((inside.co, inside.core.name_of(inside.co)))
+        }
+        Here::Future(core, co) => Some((co, core.name_of(co))),
+        Here::Thread => None,
+    })
 }
 
 impl Waiter {
