@@ -23,13 +23,14 @@ pub struct Me<P, R> {
     id: Id,
     /// What is answered at the end.
     last: Option<R>,
+    types: PhantomData<fn(P) -> R>,
     /// It stays in its body.
-    types: PhantomData<(*const (), fn(P) -> R)>,
+    stays: PhantomData<*const ()>,
 }
 
 impl<P: Send + 'static, R: Send + 'static> Me<P, R> {
     pub(crate) fn new(shared: Arc<Shared>, id: Id) -> Me<P, R> {
-        Me { shared, id, last: None, types: PhantomData }
+        Me { shared, id, last: None, types: PhantomData, stays: PhantomData }
     }
 
     /// The parameter of the present call: once, and only while someone has called.

@@ -24,7 +24,7 @@ fn f13_random_programs_do_as_the_model_says_and_every_rule_is_applied() {
     for seed in 0..PROGRAMS {
         let program = Arc::new(random_program(seed));
         let (own, notes) = (program.clone(), seen.clone());
-        let explorer = Explorer::new().random(seed).runs(1);
+        let explorer = Explorer::new().random(seed).runs(1).shrinks(0);
         if let Err(failure) = explorer.run(move || run(&own, &notes)) {
             panic!("program {seed}: {program:#?}\n{failure}");
         }
@@ -36,6 +36,9 @@ fn f13_random_programs_do_as_the_model_says_and_every_rule_is_applied() {
         assert!(count >= 100, "rule {rule} was applied only {count} times");
     }
 }
+
+/// How often a thread that could go on is interrupted at most, where everything is tried.
+const INTERRUPTIONS: usize = 1;
 
 const A: Target = Target::Named(0);
 const B: Target = Target::Named(1);
@@ -58,14 +61,16 @@ fn small_programs() -> Vec<Program> {
 }
 
 #[test]
-fn f64_all_schedules_of_small_programs_reach_what_the_model_reaches_and_nothing_else() {
+fn f64_the_schedules_of_small_programs_reach_what_the_model_reaches_and_nothing_else() {
     for program in small_programs() {
         let seen = Seen { collects: true, ..Seen::default() };
         let (program, seen) = (Arc::new(program), Arc::new(Mutex::new(seen)));
         let (own, notes) = (program.clone(), seen.clone());
-        let summary = Explorer::new().exhaustive().run(move || run(&own, &notes));
+        let summary = Explorer::new()
+            .exhaustive()
+            .most_interruptions(INTERRUPTIONS)
+            .run(move || run(&own, &notes));
         let summary = summary.unwrap_or_else(|failure| panic!("{program:#?}\n{failure}"));
-        assert!(summary.is_complete());
         let reached = reach(&program, Freedom::PROMPT, 100_000).unwrap();
         let seen = seen.lock().unwrap();
         println!("{summary}: {} configurations", seen.configurations.len());

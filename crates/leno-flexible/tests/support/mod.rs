@@ -1,10 +1,8 @@
 //! Runs a program of the model on the real system, and takes each step of the one in the other.
 
-#![allow(dead_code, reason = "each test uses what it needs")]
-
 mod random;
 
-pub use random::random_program;
+pub(crate) use random::random_program;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex};
@@ -24,12 +22,12 @@ type Handle = Flexible<Value, Value>;
 
 /// What was seen in all runs.
 #[derive(Default)]
-pub struct Seen {
-    pub rules: BTreeMap<Rule, u64>,
-    pub configurations: HashSet<Configuration>,
+pub(crate) struct Seen {
+    pub(crate) rules: BTreeMap<Rule, u64>,
+    pub(crate) configurations: HashSet<Configuration>,
     /// Whether configurations are collected.
-    pub collects: bool,
-    pub steps: u64,
+    pub(crate) collects: bool,
+    pub(crate) steps: u64,
 }
 
 /// The model beside a system that runs.
@@ -304,7 +302,7 @@ fn shaped(builder: leno_flexible::Builder, body: &Body) -> leno_flexible::Builde
 }
 
 /// Runs a program in the calling code's world, with the model beside it.
-pub fn run(program: &Arc<Program>, seen: &Arc<Mutex<Seen>>) {
+pub(crate) fn run(program: &Arc<Program>, seen: &Arc<Mutex<Seen>>) {
     let twin = Arc::new(Mutex::new(Twin {
         program: program.clone(),
         model: program.begin(),

@@ -1,5 +1,7 @@
 //! Programs by lot.
 
+use std::ops::Range;
+
 use leno_flexible::model::{Body, Operation, Program, Target};
 
 /// Numbers that follow from a seed.
@@ -16,7 +18,7 @@ impl Lots {
 }
 
 /// Up to 6 coroutines, 3 threads and 30 operations.
-pub fn random_program(seed: u64) -> Program {
+pub(crate) fn random_program(seed: u64) -> Program {
     let mut lots = Lots(seed);
     let (coroutines, threads) = (1 + lots.below(6), 1 + lots.below(3));
     let mut left = 30 - threads;
@@ -42,7 +44,7 @@ pub fn random_program(seed: u64) -> Program {
     for n in 0..bodies {
         let operations = lots.below(6).min(left);
         left -= operations;
-        program.bodies.push(body(&mut lots, coroutines, bodies, operations));
+        program.bodies.push(body(&mut lots, coroutines, n + 1..bodies, operations));
         if n < coroutines {
             program.coroutines.push(n);
         }
@@ -58,12 +60,13 @@ fn target(lots: &mut Lots, coroutines: usize, has_made: bool) -> Target {
     }
 }
 
-fn body(lots: &mut Lots, coroutines: usize, bodies: usize, length: usize) -> Body {
+/// Creates only with bodies of `later`, so that programs end.
+fn body(lots: &mut Lots, coroutines: usize, later: Range<usize>, length: usize) -> Body {
     let mut has_made = false;
     let mut operations = Vec::new();
     for _ in 0..length {
         let operation = match lots.below(16) {
-            0 => Operation::Create(lots.below(bodies)),
+            0 if !later.is_empty() => Operation::Create(later.start + lots.below(later.len())),
             1..=4 => Operation::Call(target(lots, coroutines, has_made)),
             5..=7 => Operation::Detach,
             8..=9 => Operation::Resume(target(lots, coroutines, has_made)),
