@@ -19,6 +19,7 @@ use leno_flexible::{
 use leno_kernel::{Reason, Waiter, park};
 
 type Handle = Flexible<Value, Value>;
+type RealBody = Box<dyn FnOnce(&mut Me<Value, Value>) + Send>;
 
 /// What was seen in all runs.
 #[derive(Default)]
@@ -40,6 +41,7 @@ struct Twin {
     /// The first thread, which ends the run when nothing can happen any more.
     main: Waiter,
     is_over: bool,
+    wrong: Option<String>,
     seen: Arc<Mutex<Seen>>,
 }
 
@@ -54,7 +56,7 @@ impl Twin {
     /// The real system has done something: so must the model.
     fn see(&mut self, event: &Event<'_>) {
         // The coroutines that are there from the beginning.
-        let Some(by) = self.process(&event.by) else { return };
+        let Some(by) = self.process(&event.by).filter(|_| self.wrong.is_none()) else { return };
         let snapshot = event.snapshot();
         let before = self.model.clone();
         let steps = self.steps(event, by);
@@ -69,10 +71,17 @@ impl Twin {
                 Err(what) => wrong.push(format!("{step:?}: {what}")),
             }
         }
-        panic!(
-            "{event} in {before:#?}\nis no step of the model:\n{}\n{snapshot:#?}",
-            wrong.join("\n")
-        );
+        let wrong = wrong.join("\n");
+        self.fail(format!(
+            "{event} in {before:#?}\nis no step of the model:\n{wrong}\n{snapshot:#?}"
+        ));
+    }
+
+    /// The first thread tells what is wrong, and ends the run.
+    fn fail(&mut self, what: String) {
+        self.wrong.get_or_insert(what);
+        self.is_over = true;
+        self.main.clone().wake();
     }
 
     /// The steps of the model that may be meant.
@@ -208,12 +217,15 @@ impl Interpreter {
             Err(CallError::Refused(refusal)) => Answer::Refused(why(refusal)),
             Err(other) => panic!("{other}"),
         };
-        let expected = self.twin.lock().unwrap().model.place(process).answer;
-        assert_eq!(Some(answer), expected, "the answer to {process:?}");
+        let mut twin = self.twin.lock().unwrap();
+        let expected = twin.model.place(process).answer;
+        if Some(answer) != expected && twin.wrong.is_none() {
+            twin.fail(format!("{process:?} has got {answer:?}, in the model {expected:?}"));
+        }
     }
 
     /// What a coroutine of this body runs.
-    fn body(&self, body: usize) -> Box<dyn FnOnce(&mut Me<Value, Value>) + Send> {
+    fn body(&self, body: usize) -> RealBody {
         let (own, Body { operations, rounds, .. }) =
             (self.clone(), self.program.bodies[body].clone());
         let mut made = None;
@@ -310,6 +322,7 @@ pub(crate) fn run(program: &Arc<Program>, seen: &Arc<Mutex<Seen>>) {
         last: None,
         main: Waiter::current(),
         is_over: false,
+        wrong: None,
         seen: seen.clone(),
     }));
     if seen.lock().unwrap().collects {
@@ -335,15 +348,14 @@ pub(crate) fn run(program: &Arc<Program>, seen: &Arc<Mutex<Seen>>) {
     while !twin.lock().unwrap().is_over {
         park(Reason::Passive);
     }
-    end(&system, threads);
-    // Handles and bodies refer to each other.
-    own.handles.lock().unwrap().clear();
-}
-
-/// Those who wait for ever are told that the system has ended.
-fn end(system: &System, threads: Vec<leno_kernel::JoinHandle<()>>) {
     system.stop();
+    // Those who waited for ever are told that the system has ended.
     for thread in threads {
         thread.join().unwrap();
+    }
+    // Handles and bodies refer to each other.
+    own.handles.lock().unwrap().clear();
+    if let Some(wrong) = twin.lock().unwrap().wrong.take() {
+        panic!("{wrong}");
     }
 }
