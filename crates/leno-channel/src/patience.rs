@@ -1,8 +1,11 @@
 //! How long a thread looks before it sleeps.
 //!
 //! To put a thread to sleep and wake it takes longer than most partners need to come. So it looks at
-//! its bell for a while, and lets other threads run meanwhile. A coroutine never does this: others of
-//! its core can run, and the core itself decides when to sleep.
+//! its bell for some microseconds. A coroutine never does this: others of its core can run, and the core
+//! itself decides when to sleep.
+//!
+//! It does not give its processor away between looks: Linux lets a thread that has yielded wait long when
+//! it is woken next (60 µs instead of 6 in the middle, measured on 6.18).
 
 use std::sync::Arc;
 
@@ -13,8 +16,10 @@ use crate::flavour::Flavour;
 
 /// Looks in a row.
 const LOOKS: u32 = 48;
-/// Then, with a turn for other threads before each.
-const TURNS: u32 = 16;
+/// Then so often, with a pause before each.
+const LATER: u32 = 16;
+/// Instructions that do nothing in a pause.
+const PAUSE: u32 = 32;
 
 /// See the module.
 pub(crate) struct Patience(Option<Arc<Bell>>);
@@ -45,10 +50,10 @@ fn look(bell: &Bell) {
         }
         core::hint::spin_loop();
     }
-    for _ in 0..TURNS {
+    for _ in 0..LATER {
         if bell.is_rung() {
             return;
         }
-        std::thread::yield_now();
+        (0..PAUSE).for_each(|_| core::hint::spin_loop());
     }
 }

@@ -5,6 +5,9 @@
 //! a dropped future) is to take the slot back under the lock; if a partner came first, a value that
 //! was handed over is delivered, or on exit put back.
 //!
+//! At a shared channel with room for a batch, whoever finds nothing listens first: see
+//! [`leno_kernel::listen`].
+//!
 //! Whoever finds a partner and could have waited lets the policy say which of the two goes on. The
 //! `try_` forms, futures and destructors never do: nobody expects that others run meanwhile.
 
@@ -51,6 +54,10 @@ impl<T, F: Flavour> Channel<T, F> {
             }
             return Ok(value);
         }
+        if F::SHARED && exchange.is_streamed() && deadline.is_none() && exchange.has_nothing() {
+            drop(exchange);
+            return self.receive_streamed(reason);
+        }
         if exchange.has_nothing()
             && let Some(co) = leno_kernel::current_stack()
         {
@@ -61,6 +68,25 @@ impl<T, F: Flavour> Channel<T, F> {
         }
         drop(exchange);
         self.receive_slowly(reason, deadline)
+    }
+
+    /// Listens before it stands in line.
+    #[inline(never)]
+    #[track_caller]
+    fn receive_streamed(&self, reason: Reason) -> Result<T, Failure> {
+        let mut taken = None;
+        leno_kernel::listen(|| {
+            let mut exchange = self.lock();
+            taken = exchange.take_quick();
+            taken.is_some() || !exchange.has_nothing()
+        });
+        if let Some((value, relieved)) = taken {
+            if let Some(co) = relieved {
+                leno_kernel::unpark_partner(co);
+            }
+            return Ok(value);
+        }
+        self.receive_slowly(reason, None)
     }
 
     /// The same in all cases.
@@ -154,6 +180,10 @@ impl<T, F: Flavour> Channel<T, F> {
             }
             Err(value) => value,
         };
+        if F::SHARED && exchange.is_streamed() && deadline.is_none() && exchange.has_no_way() {
+            drop(exchange);
+            return self.send_streamed(value);
+        }
         if exchange.has_no_way()
             && let Some(co) = leno_kernel::current_stack()
         {
@@ -165,6 +195,14 @@ impl<T, F: Flavour> Channel<T, F> {
         }
         drop(exchange);
         self.send_slowly(value, deadline)
+    }
+
+    /// Listens before it stands in line.
+    #[inline(never)]
+    #[track_caller]
+    fn send_streamed(&self, value: T) -> Result<(), (Failure, T)> {
+        leno_kernel::listen(|| self.lock().has_much_room());
+        self.send_slowly(value, None)
     }
 
     /// The same in all cases.

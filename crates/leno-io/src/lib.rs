@@ -3,6 +3,33 @@
 //!
 //! Names and shapes are those of `std`, so code written for `std::net` or `std::fs` moves here by its
 //! imports, and whatever works with `Read` and `Write` works unchanged.
+//!
+//! - [`net`]: TCP, UDP and Unix sockets, and the addresses of hosts.
+//! - [`time`]: sleeping, limits, beats.
+//!
+//! # Examples
+//! ```
+//! use leno_io::net::{TcpListener, TcpStream};
+//! use leno_kernel::LocalSystem;
+//! use std::io::{Read, Write};
+//!
+//! let system = LocalSystem::new();
+//! let listener = TcpListener::bind("127.0.0.1:0")?;
+//! let address = listener.local_addr()?;
+//! drop(system.spawn(move || {
+//!     let (mut stream, _) = listener.accept()?;
+//!     stream.write_all(b"hello")
+//! }));
+//! let heard = system.spawn(move || {
+//!     let mut text = String::new();
+//!     TcpStream::connect(address)?.read_to_string(&mut text)?;
+//!     Ok::<_, std::io::Error>(text)
+//! });
+//! system.run()?;
+//! assert_eq!(heard.join()??, "hello");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![deny(unsafe_code)]
 
+pub mod net;
 pub mod time;

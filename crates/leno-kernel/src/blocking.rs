@@ -61,9 +61,7 @@ pub fn blocking<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> T 
     let waiter = Waiter::current();
     let call = Arc::new(Call { state: Mutex::new(Stage::Waiting(f)), waiter });
     let job = call.clone();
-    if let Err(job) = world::spawn_thread("helper", move || job.run()) {
-        POOL.add(Box::new(job));
-    }
+    help(move || job.run());
     let mut is_to_exit = false;
     loop {
         if let Some(result) = call.result() {
@@ -84,6 +82,21 @@ pub fn blocking<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> T 
             Wake::Exit => is_to_exit = true,
             _ => {}
         }
+    }
+}
+
+/// Has a helper thread run a closure, and does not wait for it; in a world, a thread of that one. For
+/// those who build on the kernel, and tell whoever waits by other means, such as a shared channel.
+///
+/// # Examples
+/// ```
+/// let (done, is_done) = std::sync::mpsc::channel();
+/// leno_kernel::help(move || done.send("by a helper").unwrap());
+/// assert_eq!(is_done.recv(), Ok("by a helper"));
+/// ```
+pub fn help(job: impl FnOnce() + Send + 'static) {
+    if let Err(job) = world::spawn_thread("helper", job) {
+        POOL.add(Box::new(job));
     }
 }
 

@@ -50,10 +50,11 @@ mod wait;
 mod window;
 pub mod world;
 
+pub use self::core::listen;
 pub use alarm::Alarm;
 pub use attach::{AttachError, Back, Sink, attach};
 pub use block_on::{block_on, try_block_on};
-pub use blocking::blocking;
+pub use blocking::{blocking, help};
 pub use caller::{current_stack, has_policy, who};
 pub use clock::{Platform, RealTime, Time, VirtualTime};
 pub use co::{Co, Object};

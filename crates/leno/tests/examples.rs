@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::Once;
 
 /// Every example has a test of its own below.
-const EXAMPLES: [&str; 10] = [
+const EXAMPLES: [&str; 11] = [
     "01_two_values",
     "02_counter",
     "03_tree_walk",
@@ -23,6 +23,7 @@ const EXAMPLES: [&str; 10] = [
     "08_own_scheduler",
     "09_attach",
     "10_explore",
+    "11_echo",
 ];
 
 fn folder() -> PathBuf {
@@ -134,6 +135,11 @@ fn attach() {
 #[test]
 fn explore() {
     prints_what_is_expected("10_explore");
+}
+
+#[test]
+fn echo() {
+    prints_what_is_expected("11_echo");
 }
 
 #[test]

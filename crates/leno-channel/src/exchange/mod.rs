@@ -36,6 +36,9 @@ use crate::select::ticket::{Caller, Claim, Claimant};
 /// Holds any number of values.
 pub(crate) const UNBOUNDED: usize = usize::MAX;
 
+/// Room for so many makes listening worth while; with less, both sides would wait for each other.
+const BATCH: usize = 8;
+
 /// See the module.
 pub(crate) struct Exchange<T> {
     capacity: usize,
@@ -320,6 +323,18 @@ impl<T> Exchange<T> {
     #[inline(always)]
     pub(crate) fn has_room(&self) -> bool {
         self.buffer.len() < self.capacity
+    }
+
+    /// Whether it has room for a batch: whoever waits here from another thread may find several at
+    /// once if it looks less often.
+    #[inline(always)]
+    pub(crate) fn is_streamed(&self) -> bool {
+        self.capacity >= BATCH
+    }
+
+    /// Whether a sender that listens should go on: there is room for half a batch, or nothing to wait for.
+    pub(crate) fn has_much_room(&self) -> bool {
+        self.buffer.len() <= self.capacity / 2 || !self.will_go() || !self.blocked.is_empty()
     }
 
     pub(crate) fn capacity(&self) -> usize {

@@ -19,8 +19,6 @@ const FITS_CACHE: usize = 512;
 const AHEAD: usize = 8;
 /// How long a core listens before it sleeps.
 const SPIN: Duration = Duration::from_micros(20);
-/// For so long at first without giving its processor away: whoever writes may need it.
-const ALONE: Duration = Duration::from_micros(2);
 
 /// Whose turn it is.
 enum Next {
@@ -51,15 +49,17 @@ impl Core {
             if self.orphans.replace(false) {
                 self.take_orphans();
             }
-            for turn in 0..TURNS {
+            let mut turn = 0;
+            while turn < TURNS {
                 if done(self) {
                     return Stop::Done;
                 }
                 match self.next(turn) {
-                    Some(Next::Co(co)) => self.take_turn(co),
+                    Some(Next::Co(co)) => turn += self.take_turns(co, turn),
                     Some(Next::Movable(movable)) => self.run_movable(movable),
                     None => break,
                 }
+                turn += 1;
             }
             if self.is_busy() {
                 continue;
@@ -98,6 +98,9 @@ impl Core {
     /// Listens for a moment before it sleeps, if other threads have written since it last did: one who
     /// writes often is woken without the machine's help. Whether the bell was rung, or someone is
     /// ready.
+    ///
+    /// It does not give its processor away meanwhile: Linux lets a thread that has yielded wait long
+    /// when it is woken next, and this one is about to sleep.
     fn spin(&self) -> bool {
         let read = self.read.get();
         if self.read_before.replace(read) == read || self.platform.is_virtual() || world::is_near()
@@ -111,9 +114,6 @@ impl Core {
                     return true;
                 }
                 core::hint::spin_loop();
-            }
-            if start.elapsed() > ALONE {
-                std::thread::yield_now();
             }
             if self.attention.is_on() {
                 io::poll_all();
@@ -151,6 +151,16 @@ impl Core {
                 team.cancel_all();
             }
         }
+    }
+
+    /// A turn of `co`, and of those to whom it is handed on: as many as there are before the loop has
+    /// something else to look at. Says how many these were.
+    #[inline(always)]
+    fn take_turns(&self, co: Co, turn: usize) -> usize {
+        let hands = if self.team.is_none() { TURNS - 1 - turn } else { 1 - turn % 2 };
+        self.hands.set(hands);
+        self.take_turn(co);
+        hands - self.hands.replace(0)
     }
 
     /// Who has the next turn: by turns a movable future that was woken, and someone else: who is
@@ -193,7 +203,7 @@ impl Core {
 
     /// Who runs next. In a long queue those who run soon are in no cache: starts loading them.
     #[inline(always)]
-    fn pick(&self) -> Option<Co> {
+    pub(super) fn pick(&self) -> Option<Co> {
         let mut queue = self.queue.borrow_mut();
         let next = queue.pick();
         if self.ready.get() > FITS_CACHE {
@@ -220,7 +230,7 @@ impl Core {
     }
 
     /// Whether someone is ready, mail has come, a sink has gone, or something has not started.
-    fn is_busy(&self) -> bool {
+    pub(super) fn is_busy(&self) -> bool {
         self.mailbox.bell.is_rung()
             || self.ready.get() > 0
             || self.orphans.get()

@@ -57,6 +57,14 @@ pub(crate) use interest::Flags;
 pub use interest::{Interest, Readiness};
 pub use reactor::Reactor;
 
+/// Whether descriptors may be used by the calling code, as [`Descriptor::new`] would say.
+///
+/// # Errors
+/// When the platform of the calling coroutine refuses, as virtual time does; in a world.
+pub fn permit() -> std::io::Result<()> {
+    caller::permit().map(drop)
+}
+
 /// What virtual time says.
 pub(crate) fn refuse_virtual() -> std::io::Error {
     std::io::Error::new(

@@ -1,5 +1,6 @@
 //! Operations on a descriptor, tried until they would not block.
 
+use core::task::{Context, Poll};
 use std::io::{self, ErrorKind::WouldBlock};
 use std::os::fd::AsFd;
 
@@ -139,10 +140,22 @@ impl<T: AsFd> Descriptor<T> {
         interest: Interest,
         operation: impl FnOnce(&T) -> io::Result<R>,
     ) -> io::Result<R> {
+        self.try_io_with(interest, |inner| Ok((operation(inner)?, false)))
+    }
+
+    /// The same, for operations that know whether they have used up what there was; see
+    /// [`Self::io_with`].
+    ///
+    /// # Errors
+    /// As [`Self::try_io`].
+    pub fn try_io_with<R>(
+        &self,
+        interest: Interest,
+        operation: impl FnOnce(&T) -> io::Result<(R, bool)>,
+    ) -> io::Result<R> {
         caller::permit()?;
         let seen = self.registered.beacon.worth(interest);
-        let result = seen
-            .and_then(|seen| self.attempt(interest, seen, |inner| Ok((operation(inner)?, false))));
+        let result = seen.and_then(|seen| self.attempt(interest, seen, operation));
         result.unwrap_or_else(|| Err(WouldBlock.into()))
     }
 
@@ -168,6 +181,19 @@ impl<T: AsFd> Descriptor<T> {
         interest: Interest,
         mut operation: impl FnMut(&T) -> io::Result<R>,
     ) -> io::Result<R> {
+        self.io_async_with(interest, |inner| Ok((operation(inner)?, false))).await
+    }
+
+    /// The same, for operations that know whether they have used up what there was; see
+    /// [`Self::io_with`].
+    ///
+    /// # Errors
+    /// As [`Self::io`].
+    pub async fn io_async_with<R>(
+        &self,
+        interest: Interest,
+        mut operation: impl FnMut(&T) -> io::Result<(R, bool)>,
+    ) -> io::Result<R> {
         caller::permit()?;
         let mut seen = self.registered.beacon.worth(interest);
         loop {
@@ -175,9 +201,55 @@ impl<T: AsFd> Descriptor<T> {
                 Some(seen) => seen,
                 None => self.wait_async(interest).await?,
             };
-            let operation = |inner: &T| Ok((operation(inner)?, false));
-            if let Some(result) = self.attempt(interest, seen, operation) {
+            if let Some(result) = self.attempt(interest, seen, &mut operation) {
                 return result;
+            }
+        }
+    }
+
+    /// The same, for hand-written futures; who is woken, and for how long it is remembered, is as of
+    /// [`Self::poll_ready`].
+    ///
+    /// # Errors
+    /// As [`Self::io`].
+    ///
+    /// # Examples
+    /// ```
+    /// use leno_kernel::io::{Descriptor, Interest};
+    /// use std::io::{Read, Write};
+    /// use std::os::unix::net::UnixStream;
+    ///
+    /// let (near, mut far) = UnixStream::pair()?;
+    /// let near = Descriptor::new(near)?;
+    /// let mut buffer = [0; 8];
+    /// let read = std::future::poll_fn(|context| {
+    ///     near.poll_io_with(context, Interest::READ, |mut stream| {
+    ///         let count = stream.read(&mut buffer)?;
+    ///         Ok((count, count < buffer.len()))
+    ///     })
+    /// });
+    /// far.write_all(b"hello")?;
+    /// assert_eq!(leno_kernel::block_on(read)?, 5);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn poll_io_with<R>(
+        &self,
+        context: &mut Context<'_>,
+        interest: Interest,
+        mut operation: impl FnMut(&T) -> io::Result<(R, bool)>,
+    ) -> Poll<io::Result<R>> {
+        caller::permit()?;
+        let mut seen = self.registered.beacon.worth(interest);
+        loop {
+            let seen = match seen.take() {
+                Some(seen) => seen,
+                None => match self.poll_ready(context, interest)? {
+                    Poll::Ready(seen) => seen,
+                    Poll::Pending => return Poll::Pending,
+                },
+            };
+            if let Some(result) = self.attempt(interest, seen, &mut operation) {
+                return Poll::Ready(result);
             }
         }
     }

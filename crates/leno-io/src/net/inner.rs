@@ -1,0 +1,111 @@
+//! What a socket is made of, and how it is waited for.
+//!
+//! Every public socket holds an [`Inner`], and reaches its socket through it alone: to wait, by the
+//! methods here; for operations that need not wait, by those that `tcp/inner.rs`, `udp/inner.rs` and
+//! `unix/inner.rs` add for each kind. So another kind of socket is another variant, and its arms in these
+//! files.
+//!
+//! An operation is tried without waiting, and says with [`Tried`] what came of it.
+
+use core::task::{Context, Poll};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+
+use leno_kernel::Time;
+use leno_kernel::io::Interest;
+
+use super::limits::Limits;
+use super::os::Os;
+use super::ready::Ready;
+
+/// What came of an operation that does not wait: its result, and whether it has used up what there
+/// was, so that the next one will have to wait; or [`WouldBlock`](io::ErrorKind::WouldBlock).
+pub(crate) type Tried<R> = io::Result<(R, bool)>;
+
+/// See the module. `S` is `std`'s socket.
+pub(crate) enum Inner<S: AsFd> {
+    /// One of the operating system's.
+    Os(Os<S>),
+}
+
+/// What the handles of one socket share.
+pub(crate) struct Shared<S: AsFd> {
+    pub(crate) inner: Inner<S>,
+    pub(crate) limits: Limits,
+}
+
+impl<S: AsFd> Shared<S> {
+    pub(crate) fn new(inner: Inner<S>) -> Arc<Shared<S>> {
+        Arc::new(Shared { inner, limits: Limits::default() })
+    }
+}
+
+impl<S: AsFd> Inner<S> {
+    /// One of the operating system's.
+    pub(crate) fn os(socket: S) -> io::Result<Inner<S>> {
+        Ok(Inner::Os(Os::new(socket)?))
+    }
+
+    /// Does an operation: tries it, and waits whenever it would block, until the deadline at most.
+    #[track_caller]
+    pub(crate) fn io<R>(
+        &self,
+        interest: Interest,
+        deadline: Option<Time>,
+        operation: impl FnMut() -> Tried<R>,
+    ) -> io::Result<R> {
+        match self {
+            Inner::Os(os) => os.io(interest, deadline, operation),
+        }
+    }
+
+    /// The same, for a future.
+    pub(crate) async fn io_async<R>(
+        &self,
+        interest: Interest,
+        operation: impl FnMut() -> Tried<R>,
+    ) -> io::Result<R> {
+        match self {
+            Inner::Os(os) => os.io_async(interest, operation).await,
+        }
+    }
+
+    /// The same, for hand-written futures. The waker is kept until it is woken, or the socket is
+    /// dropped.
+    pub(crate) fn poll_io<R>(
+        &self,
+        context: &mut Context<'_>,
+        interest: Interest,
+        operation: impl FnMut() -> Tried<R>,
+    ) -> Poll<io::Result<R>> {
+        match self {
+            Inner::Os(os) => os.poll_io(context, interest, operation),
+        }
+    }
+
+    /// Tries an operation once.
+    pub(crate) fn try_io<R>(
+        &self,
+        interest: Interest,
+        operation: impl FnMut() -> Tried<R>,
+    ) -> io::Result<R> {
+        match self {
+            Inner::Os(os) => os.try_io(interest, operation),
+        }
+    }
+
+    /// Waits until an operation is worth trying, for futures and selects.
+    pub(crate) fn ready(&self, interest: Interest) -> Ready<'_, S> {
+        match self {
+            Inner::Os(os) => Ready::os(os.wait_async(interest)),
+        }
+    }
+
+    /// The descriptor.
+    pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Inner::Os(os) => os.as_fd(),
+        }
+    }
+}

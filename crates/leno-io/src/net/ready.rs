@@ -1,0 +1,107 @@
+//! Waiting until an operation is worth trying, for futures and selects.
+
+use core::fmt;
+use core::pin::Pin;
+use core::task::{Context, Poll};
+use std::io;
+use std::os::fd::AsFd;
+
+use leno_channel::Source;
+use leno_kernel::io::WaitFuture;
+use leno_kernel::{Time, Waiter};
+
+/// Waits until an operation is worth trying; of a socket's `readable`, `writable` and `acceptable`.
+/// It is a future, and an alternative of a select. When it is dropped, it waits no more.
+///
+/// That it is worth trying is no promise: another may come first. So the operation that follows in a
+/// select is a `try_` one.
+///
+/// # Examples
+/// ```
+/// use leno_channel::{Select, shared};
+/// use leno_io::net::UnixStream;
+/// use std::io::Write;
+///
+/// let (near, mut far) = UnixStream::pair()?;
+/// let (_stop, stopped) = shared::channel::<()>();
+/// far.write_all(b"hello")?;
+/// let mut buffer = [0; 8];
+/// let count = Select::new()
+///     .recv(&stopped, |_| Ok(0))
+///     .source(near.readable(), |ready| ready.and_then(|()| near.try_read(&mut buffer)))
+///     .wait()??;
+/// assert_eq!(&buffer[..count], b"hello");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "a future does nothing unless it is awaited"]
+pub struct Ready<'a, S: AsFd> {
+    waiting: Waiting<'a, S>,
+}
+
+enum Waiting<'a, S: AsFd> {
+    Os(WaitFuture<'a, S>),
+}
+
+impl<'a, S: AsFd> Ready<'a, S> {
+    pub(super) fn os(wait: WaitFuture<'a, S>) -> Ready<'a, S> {
+        Ready { waiting: Waiting::Os(wait) }
+    }
+}
+
+impl<S: AsFd> Future for Ready<'_, S> {
+    type Output = io::Result<()>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.waiting {
+            Waiting::Os(wait) => Pin::new(wait).poll(context).map_ok(drop),
+        }
+    }
+}
+
+impl<S: AsFd> Source for Ready<'_, S> {
+    type Item = io::Result<()>;
+
+    fn take(&mut self) -> Option<io::Result<()>> {
+        match &mut self.waiting {
+            Waiting::Os(wait) => Some(wait.try_wait()?.map(drop)),
+        }
+    }
+
+    fn wait(&mut self, waiter: &Waiter) {
+        match &mut self.waiting {
+            Waiting::Os(wait) => wait.set_waiter(waiter),
+        }
+    }
+
+    fn leave(&mut self, _: &Waiter) {
+        match &mut self.waiting {
+            Waiting::Os(wait) => wait.remove_waiter(),
+        }
+    }
+
+    fn is_ready(&self) -> bool {
+        match &self.waiting {
+            Waiting::Os(wait) => wait.is_ready(),
+        }
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        match &self.waiting {
+            Waiting::Os(_) => None,
+        }
+    }
+
+    fn is_shared(&self) -> bool {
+        match &self.waiting {
+            Waiting::Os(_) => true,
+        }
+    }
+}
+
+impl<S: AsFd> fmt::Debug for Ready<'_, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.waiting {
+            Waiting::Os(wait) => wait.fmt(f),
+        }
+    }
+}

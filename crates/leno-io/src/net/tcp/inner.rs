@@ -1,0 +1,182 @@
+//! TCP operations that do not wait, for each kind of socket.
+
+use core::time::Duration;
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+
+use socket2::SockRef;
+
+use crate::net::exhausted::explained;
+use crate::net::inner::{Inner, Tried};
+use crate::net::methods::{spent, spent_parts};
+
+/// A stream.
+impl Inner<TcpStream> {
+    pub(crate) fn read(&self, buffer: &mut [u8]) -> Tried<usize> {
+        match self {
+            Inner::Os(os) => spent(buffer.len(), os.get().read(buffer)),
+        }
+    }
+
+    pub(crate) fn read_vectored(&self, buffers: &mut [IoSliceMut<'_>]) -> Tried<usize> {
+        match self {
+            Inner::Os(os) => {
+                let read = os.get().read_vectored(buffers);
+                spent_parts(buffers, read)
+            }
+        }
+    }
+
+    pub(crate) fn write(&self, bytes: &[u8]) -> Tried<usize> {
+        match self {
+            Inner::Os(os) => spent(bytes.len(), os.get().write(bytes)),
+        }
+    }
+
+    pub(crate) fn write_vectored(&self, parts: &[IoSlice<'_>]) -> Tried<usize> {
+        match self {
+            Inner::Os(os) => spent_parts(parts, os.get().write_vectored(parts)),
+        }
+    }
+
+    /// Uses nothing up.
+    pub(crate) fn peek(&self, buffer: &mut [u8]) -> Tried<usize> {
+        match self {
+            Inner::Os(os) => Ok((os.get().peek(buffer)?, false)),
+        }
+    }
+
+    pub(crate) fn shutdown(&self, how: Shutdown) -> io::Result<()> {
+        match self {
+            Inner::Os(os) => os.get().shutdown(how),
+        }
+    }
+
+    pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
+        match self {
+            Inner::Os(os) => os.get().local_addr(),
+        }
+    }
+
+    pub(crate) fn peer_addr(&self) -> io::Result<SocketAddr> {
+        match self {
+            Inner::Os(os) => os.get().peer_addr(),
+        }
+    }
+
+    pub(crate) fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
+        match self {
+            Inner::Os(os) => os.get().set_nodelay(nodelay),
+        }
+    }
+
+    pub(crate) fn nodelay(&self) -> io::Result<bool> {
+        match self {
+            Inner::Os(os) => os.get().nodelay(),
+        }
+    }
+
+    pub(crate) fn set_linger(&self, linger: Option<Duration>) -> io::Result<()> {
+        match self {
+            Inner::Os(os) => SockRef::from(os.get()).set_linger(linger),
+        }
+    }
+
+    pub(crate) fn linger(&self) -> io::Result<Option<Duration>> {
+        match self {
+            Inner::Os(os) => SockRef::from(os.get()).linger(),
+        }
+    }
+
+    pub(crate) fn set_ttl(&self, ttl: u32) -> io::Result<()> {
+        match self {
+            Inner::Os(os) => os.get().set_ttl(ttl),
+        }
+    }
+
+    pub(crate) fn ttl(&self) -> io::Result<u32> {
+        match self {
+            Inner::Os(os) => os.get().ttl(),
+        }
+    }
+
+    pub(crate) fn take_error(&self) -> io::Result<Option<io::Error>> {
+        match self {
+            Inner::Os(os) => os.get().take_error(),
+        }
+    }
+
+    /// `std`'s, if it has it.
+    pub(crate) fn into_std(self) -> io::Result<TcpStream> {
+        match self {
+            Inner::Os(os) => Ok(os.into_inner()),
+        }
+    }
+
+    /// Another descriptor of `std`'s, if it has it.
+    pub(crate) fn clone_std(&self) -> io::Result<TcpStream> {
+        match self {
+            Inner::Os(os) => os.get().try_clone().map_err(explained),
+        }
+    }
+}
+
+/// A listener.
+impl Inner<TcpListener> {
+    /// Listens at this address.
+    pub(crate) fn bind(address: SocketAddr) -> io::Result<Inner<TcpListener>> {
+        leno_kernel::io::permit()?;
+        Inner::os(TcpListener::bind(address).map_err(explained)?)
+    }
+
+    pub(crate) fn accept(&self) -> Tried<(Inner<TcpStream>, SocketAddr)> {
+        match self {
+            Inner::Os(os) => loop {
+                match os.get().accept() {
+                    Ok((stream, from)) => return Ok(((Inner::os(stream)?, from), false)),
+                    // The peer has gone before it was its turn.
+                    Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+                    Err(error) => return Err(explained(error)),
+                }
+            },
+        }
+    }
+
+    pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
+        match self {
+            Inner::Os(os) => os.get().local_addr(),
+        }
+    }
+
+    pub(crate) fn set_ttl(&self, ttl: u32) -> io::Result<()> {
+        match self {
+            Inner::Os(os) => os.get().set_ttl(ttl),
+        }
+    }
+
+    pub(crate) fn ttl(&self) -> io::Result<u32> {
+        match self {
+            Inner::Os(os) => os.get().ttl(),
+        }
+    }
+
+    pub(crate) fn take_error(&self) -> io::Result<Option<io::Error>> {
+        match self {
+            Inner::Os(os) => os.get().take_error(),
+        }
+    }
+
+    /// `std`'s, if it has it.
+    pub(crate) fn into_std(self) -> io::Result<TcpListener> {
+        match self {
+            Inner::Os(os) => Ok(os.into_inner()),
+        }
+    }
+
+    /// Another descriptor of `std`'s, if it has it.
+    pub(crate) fn clone_std(&self) -> io::Result<TcpListener> {
+        match self {
+            Inner::Os(os) => os.get().try_clone().map_err(explained),
+        }
+    }
+}

@@ -1,3 +1,0 @@
-//! Time: sleeping, limits, beats.
-
-pub use leno_kernel::sleep;

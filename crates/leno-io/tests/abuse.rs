@@ -1,0 +1,277 @@
+//! Peers that misbehave. After each, the process has as many descriptors as before and the system no
+//! coroutines; and nobody spins.
+
+mod support;
+
+use std::cell::Cell;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr};
+use std::rc::Rc;
+use std::time::Duration;
+
+use leno_io::net::{TcpListener, TcpStream};
+use leno_io::time::timeout;
+use leno_kernel::{JoinHandle, LocalSystem, sleep, spawn_local};
+use support::{Cpu, LONG, MS, MUCH, alone, descriptors, listener, pair};
+
+/// Runs a body as the first coroutine of a system, and looks what it has left.
+fn leaves_nothing(body: impl FnOnce() + 'static) {
+    let _alone = alone();
+    // Whatever the process makes once is made by now.
+    support::run(|| drop(pair()));
+    let before = descriptors();
+    let system = LocalSystem::new();
+    let body = system.spawn(body);
+    let report = system.run().unwrap();
+    body.join().unwrap();
+    assert_eq!((report.panicked, report.alive.len()), (0, 0), "{report:?}");
+    assert_eq!(report.spawned, report.returned + report.exited, "{report:?}");
+    drop(system);
+    assert_eq!(descriptors(), before, "descriptors are left");
+}
+
+/// Serves each connection by a coroutine, until it is cancelled.
+fn server(listener: TcpListener, serve: impl Fn(TcpStream) + Copy + 'static) -> JoinHandle<()> {
+    spawn_local(move || {
+        for stream in listener.incoming() {
+            let stream = stream.unwrap();
+            drop(spawn_local(move || serve(stream)));
+        }
+    })
+}
+
+fn echo(stream: TcpStream) {
+    let _ = std::io::copy(&mut &stream, &mut &stream);
+}
+
+/// A line, which must come within the limit as a whole; it is sent back.
+fn serve_line(stream: TcpStream) {
+    let answer = timeout(50 * MS, || {
+        let mut line = Vec::new();
+        let mut byte = [0];
+        while byte != *b"\n" {
+            (&stream).read_exact(&mut byte)?;
+            line.push(byte[0]);
+        }
+        (&stream).write_all(&line)
+    });
+    match answer {
+        Ok(answer) => answer.unwrap(),
+        Err(_) => drop(stream.shutdown(Shutdown::Both)),
+    }
+}
+
+#[test]
+fn slow_loris_clients_are_cut_off_and_others_served() {
+    leaves_nothing(|| {
+        let (listener, address) = listener();
+        let server = server(listener, serve_line);
+        let slow: Vec<_> = (0..100)
+            .map(|_| {
+                spawn_local(move || {
+                    let mut stream = TcpStream::connect(address).unwrap();
+                    let mut sent = 0;
+                    // A byte now and then, and never the end: each read succeeds in time.
+                    while stream.write_all(b"x").is_ok() {
+                        sent += 1;
+                        sleep(5 * MS);
+                    }
+                    sent
+                })
+            })
+            .collect();
+        sleep(MS);
+        let mut good = TcpStream::connect(address).unwrap();
+        good.write_all(b"hello\n").unwrap();
+        let mut answer = [0; 6];
+        good.read_exact(&mut answer).unwrap();
+        assert_eq!(&answer, b"hello\n");
+        assert!(slow.into_iter().all(|one| one.join().unwrap() > 0));
+        server.cancel();
+    });
+}
+
+#[test]
+fn peers_that_say_nothing_and_read_nothing_are_given_up() {
+    leaves_nothing(|| {
+        let (listener, address) = listener();
+        let given_up = Rc::new(Cell::new(0));
+        let counts = given_up.clone();
+        let acceptor = spawn_local(move || {
+            for n in 0..100 {
+                let (stream, _) = listener.accept().unwrap();
+                let counts = counts.clone();
+                drop(spawn_local(move || {
+                    stream.set_read_timeout(Some(20 * MS)).unwrap();
+                    stream.set_write_timeout(Some(20 * MS)).unwrap();
+                    let error = match n % 2 {
+                        0 => (&stream).read(&mut [0]).unwrap_err(),
+                        _ => loop {
+                            if let Err(error) = (&stream).write_all(&MUCH) {
+                                break error;
+                            }
+                        },
+                    };
+                    assert_eq!(error.kind(), ErrorKind::TimedOut);
+                    counts.set(counts.get() + 1);
+                }));
+            }
+        });
+        let silent: Vec<_> = (0..100).map(|_| TcpStream::connect(address).unwrap()).collect();
+        acceptor.join().unwrap();
+        while given_up.get() < 100 {
+            sleep(MS);
+        }
+        drop(silent);
+    });
+}
+
+/// Closes a stream so that its peer sees a reset.
+fn reset(stream: TcpStream) {
+    stream.set_linger(Some(Duration::ZERO)).unwrap();
+}
+
+#[test]
+fn resets_in_the_middle_end_one_connection_only() {
+    leaves_nothing(|| {
+        let (listener, address) = listener();
+        let server = server(listener, echo);
+        let clients: Vec<_> = (0..100)
+            .map(|n| {
+                spawn_local(move || {
+                    let mut stream = TcpStream::connect(address).unwrap();
+                    match n % 4 {
+                        // Before a word was said.
+                        0 => {}
+                        // With something on its way to the server.
+                        1 => stream.write_all(&[1; 1000]).unwrap(),
+                        // With so much on its way back that the server waits to write.
+                        2 => {
+                            stream.set_write_timeout(Some(2 * MS)).unwrap();
+                            while stream.write_all(&MUCH).is_ok() {}
+                        }
+                        // After an answer.
+                        _ => {
+                            stream.write_all(b"ping").unwrap();
+                            stream.read_exact(&mut [0; 4]).unwrap();
+                        }
+                    }
+                    reset(stream);
+                })
+            })
+            .collect();
+        clients.into_iter().for_each(|client| client.join().unwrap());
+        // It still serves.
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.write_all(b"ping").unwrap();
+        stream.read_exact(&mut [0; 4]).unwrap();
+        server.cancel();
+    });
+}
+
+#[test]
+fn a_reset_is_an_error_for_whoever_waits() {
+    leaves_nothing(|| {
+        for (reads, writes) in [(true, false), (false, true), (true, true)] {
+            let (near, far) = pair();
+            let near = Rc::new(near);
+            let mut waiting = Vec::new();
+            if reads {
+                let own = near.clone();
+                waiting.push(spawn_local(move || (&*own).read(&mut [0; 8]).map(drop)));
+            }
+            if writes {
+                let own = near.clone();
+                waiting.push(spawn_local(move || (&*own).write_all(&vec![0; 64 << 20])));
+            }
+            sleep(2 * MS);
+            reset(far);
+            for one in waiting {
+                let kind = one.join().unwrap().map_err(|error| error.kind());
+                // Who comes second is told of the broken pipe, or of the end.
+                let expected =
+                    [Err(ErrorKind::ConnectionReset), Err(ErrorKind::BrokenPipe), Ok(())];
+                assert!(expected.contains(&kind), "{kind:?}");
+            }
+        }
+    });
+}
+
+/// The reader takes little at a time from small buffers, so that nearly every write is a partial one.
+#[test]
+fn partial_writes_lose_nothing() {
+    leaves_nothing(|| {
+        let (near, far) = pair();
+        socket2::SockRef::from(&near).set_send_buffer_size(4096).unwrap();
+        socket2::SockRef::from(&far).set_recv_buffer_size(4096).unwrap();
+        let bytes: Rc<Vec<u8>> = Rc::new((0..500_000_u32).map(|n| (n % 253) as u8).collect());
+        let sent = bytes.clone();
+        let writer = spawn_local(move || {
+            let (mut rest, mut writes) = (&sent[..], 0);
+            while !rest.is_empty() {
+                let count = (&near).write(rest).unwrap();
+                assert!(count > 0);
+                rest = &rest[count..];
+                writes += 1;
+            }
+            writes
+        });
+        let (mut got, mut buffer) = (Vec::new(), [0; 777]);
+        loop {
+            match (&far).read(&mut buffer).unwrap() {
+                0 => break,
+                count => got.extend_from_slice(&buffer[..count]),
+            }
+        }
+        assert!(got == *bytes);
+        assert!(writer.join().unwrap() > 1, "no write was a partial one");
+    });
+}
+
+/// How many descriptors the process may have.
+fn most_descriptors() -> usize {
+    let limits = std::fs::read_to_string("/proc/self/limits").unwrap();
+    let line = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
+    line.split_whitespace().nth(3).unwrap().parse().unwrap_or(usize::MAX)
+}
+
+fn idle_connections() -> usize {
+    let wanted = if std::env::var_os("LENO_LONG").is_some() { 10_000 } else { 1000 };
+    wanted.min((most_descriptors() - 100) / 2)
+}
+
+/// So many that nobody has anything to do, and each is still there when it has.
+#[test]
+fn many_idle_connections_cost_nothing_and_work() {
+    let count = idle_connections();
+    leaves_nothing(move || {
+        let (listener, address) = listener();
+        let served = Rc::new(Cell::new(0));
+        let counts = served.clone();
+        let server = spawn_local(move || {
+            for stream in listener.incoming() {
+                let stream = stream.unwrap();
+                counts.set(counts.get() + 1);
+                drop(spawn_local(move || echo(stream)));
+            }
+        });
+        let clients: Vec<_> = (0..count).map(|_| connect(address)).collect();
+        while served.get() < count {
+            sleep(MS);
+        }
+        sleep(5 * MS);
+        // Nothing happens meanwhile; who spins shows.
+        Cpu::new().idles(300 * MS);
+        for mut client in clients {
+            client.write_all(b"ping").unwrap();
+            client.read_exact(&mut [0; 4]).unwrap();
+        }
+        server.cancel();
+    });
+}
+
+fn connect(address: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect_timeout(&address, LONG).unwrap();
+    stream.set_read_timeout(Some(LONG)).unwrap();
+    stream
+}
