@@ -139,8 +139,8 @@ impl System {
         self.shared.lock().snapshot()
     }
 
-    /// Refuses everything from now on, and tells whoever waits for a coroutine so. Coroutines are ended
-    /// when the system is dropped.
+    /// Refuses everything from now on, and tells whoever waits for a coroutine so. Nobody becomes active
+    /// any more; coroutines are ended when the system is dropped.
     pub fn stop(&self) {
         self.shared.operate(|table| table.stop());
     }

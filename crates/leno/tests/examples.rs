@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::Once;
 
 /// Every example has a test of its own below.
-const EXAMPLES: [&str; 11] = [
+const EXAMPLES: [&str; 12] = [
     "01_two_values",
     "02_counter",
     "03_tree_walk",
@@ -24,6 +24,7 @@ const EXAMPLES: [&str; 11] = [
     "09_attach",
     "10_explore",
     "11_echo",
+    "13_flexible",
 ];
 
 fn folder() -> PathBuf {
@@ -140,6 +141,11 @@ fn explore() {
 #[test]
 fn echo() {
     prints_what_is_expected("11_echo");
+}
+
+#[test]
+fn flexible() {
+    prints_what_is_expected("13_flexible");
 }
 
 #[test]

@@ -268,7 +268,7 @@ impl Table {
 
     /// Whether somebody could be scheduled.
     pub(crate) fn is_ready(&self) -> bool {
-        self.active.is_none() && !self.queue.is_empty()
+        self.active.is_none() && !self.queue.is_empty() && !self.is_stopped
     }
 
     /// Nobody outside names it any more.

@@ -248,3 +248,46 @@ fn a_call_of_a_created_one_and_its_end() {
     assert_eq!(reached.rules[&Rule::EndToThread], 1);
     assert_eq!(reached.ends[0].threads[0].place.answer, Some(Answer::Nothing));
 }
+
+#[test]
+fn f14_a_thread_that_calls_does_nothing_else() {
+    let bodies = vec![Body::new([Yield, Detach]).spinning(2)];
+    let program = program(bodies, vec![vec![Call(A), Kick(A)], vec![Call(A)]]);
+    for c in reach(&program, Freedom::ALL, 100_000).unwrap().all {
+        for (t, thread) in c.threads.iter().enumerate() {
+            let performs = Step::Perform(Process::Thread(t));
+            let may = c.steps(&program, Freedom::ALL).contains(&performs);
+            assert!(thread.calls.is_none() || !may, "{c:?}");
+        }
+    }
+}
+
+#[test]
+fn f65_forced_and_unforced_scheduling() {
+    // Dovland 2006, table 5.4: after these somebody is picked, whoever was active before.
+    for operation in [Resume(B), Detach, Yield, Passivate, Call(B)] {
+        let bodies = vec![Body::new([operation]), Body::new([]), Body::new([])];
+        let program = program(bodies, vec![vec![Kick(A), Kick(C)]]);
+        let mut c = program.begin();
+        run(&program, &mut c, Process::Thread(0));
+        c.take(&program, Step::Schedule(0));
+        run(&program, &mut c, Process::Thread(0));
+        c.take(&program, Step::Perform(Process::Coroutine(0)));
+        assert!(c.steps(&program, Freedom::PROMPT).contains(&Step::Schedule(2)), "{operation:?}");
+    }
+    // After a kick, and after whatever a thread does, only if nobody is active.
+    for (operation, by_thread) in [(Kick(C), true), (Call(C), true), (Kick(C), false)] {
+        let own = if by_thread { vec![Yield] } else { vec![operation] };
+        let bodies = vec![Body::new(own), Body::new([]), Body::new([])];
+        let program = program(bodies, vec![vec![Kick(A), operation], vec![operation]]);
+        let mut c = program.begin();
+        run(&program, &mut c, Process::Thread(0));
+        c.take(&program, Step::Schedule(0));
+        match by_thread {
+            true => run(&program, &mut c, Process::Thread(1)),
+            false => run(&program, &mut c, Process::Coroutine(0)),
+        }
+        let is_schedule = |step: &Step| matches!(step, Step::Schedule(_));
+        assert!(!c.steps(&program, Freedom::PROMPT).iter().any(is_schedule), "{operation:?}");
+    }
+}
