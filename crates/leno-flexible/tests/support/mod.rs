@@ -32,7 +32,7 @@ pub(crate) struct Seen {
 }
 
 /// The model beside a system that runs.
-struct Twin {
+struct Mirror {
     program: Arc<Program>,
     model: Configuration,
     /// Coroutines by name.
@@ -45,7 +45,7 @@ struct Twin {
     seen: Arc<Mutex<Seen>>,
 }
 
-impl Twin {
+impl Mirror {
     fn process(&self, party: &Party) -> Option<Process> {
         match party {
             Party::Coroutine(name) => Some(Process::Coroutine(self.names[name])),
@@ -196,7 +196,7 @@ fn why(refusal: &Refusal) -> Why {
 /// What runs a program, for all its processes.
 #[derive(Clone)]
 struct Interpreter {
-    twin: Arc<Mutex<Twin>>,
+    mirror: Arc<Mutex<Mirror>>,
     program: Arc<Program>,
     handles: Arc<Mutex<Vec<Handle>>>,
 }
@@ -217,10 +217,10 @@ impl Interpreter {
             Err(CallError::Refused(refusal)) => Answer::Refused(why(refusal)),
             Err(other) => panic!("{other}"),
         };
-        let mut twin = self.twin.lock().unwrap();
-        let expected = twin.model.place(process).answer;
-        if Some(answer) != expected && twin.wrong.is_none() {
-            twin.fail(format!("{process:?} has got {answer:?}, in the model {expected:?}"));
+        let mut mirror = self.mirror.lock().unwrap();
+        let expected = mirror.model.place(process).answer;
+        if Some(answer) != expected && mirror.wrong.is_none() {
+            mirror.fail(format!("{process:?} has got {answer:?}, in the model {expected:?}"));
         }
     }
 
@@ -231,7 +231,7 @@ impl Interpreter {
         let mut made = None;
         let mut left = rounds.unwrap_or(0);
         let round = move |me: &mut Me<Value, Value>| {
-            let n = own.twin.lock().unwrap().names[&me.name()];
+            let n = own.mirror.lock().unwrap().names[&me.name()];
             for (at, operation) in operations.iter().enumerate() {
                 own.perform(me, n, at, *operation, &mut made);
             }
@@ -282,7 +282,7 @@ impl Interpreter {
 
     /// A number that no other coroutine's name has.
     fn fresh(&self) -> usize {
-        self.twin.lock().unwrap().names.len()
+        self.mirror.lock().unwrap().names.len()
     }
 
     fn thread(&self, t: usize, system: &Arc<System>) {
@@ -315,7 +315,7 @@ fn shaped(builder: leno_flexible::Builder, body: &Body) -> leno_flexible::Builde
 
 /// Runs a program in the calling code's world, with the model beside it.
 pub(crate) fn run(program: &Arc<Program>, seen: &Arc<Mutex<Seen>>) {
-    let twin = Arc::new(Mutex::new(Twin {
+    let mirror = Arc::new(Mutex::new(Mirror {
         program: program.clone(),
         model: program.begin(),
         names: (0..program.coroutines.len()).map(|n| (format!("c{n}").into(), n)).collect(),
@@ -328,24 +328,24 @@ pub(crate) fn run(program: &Arc<Program>, seen: &Arc<Mutex<Seen>>) {
     if seen.lock().unwrap().collects {
         seen.lock().unwrap().configurations.insert(program.begin());
     }
-    let observer = twin.clone();
+    let observer = mirror.clone();
     let builder = System::builder().observer(move |event| observer.lock().unwrap().see(event));
     let system = Arc::new(builder.build());
     let handles = Arc::new(Mutex::new(Vec::new()));
-    let own = Interpreter { twin: twin.clone(), program: program.clone(), handles };
+    let own = Interpreter { mirror: mirror.clone(), program: program.clone(), handles };
     for (n, body) in program.coroutines.iter().enumerate() {
         let builder = shaped(system.coroutine(format!("c{n}")), &program.bodies[*body]);
         let handle = builder.create(own.body(*body));
         own.handles.lock().unwrap().push(handle);
     }
-    twin.lock().unwrap().look_for_end();
+    mirror.lock().unwrap().look_for_end();
     let threads: Vec<_> = (0..program.threads.len())
         .map(|t| {
             let (own, system) = (own.clone(), system.clone());
             thread::spawn(format!("t{t}"), move || own.thread(t, &system))
         })
         .collect();
-    while !twin.lock().unwrap().is_over {
+    while !mirror.lock().unwrap().is_over {
         park(Reason::Passive);
     }
     system.stop();
@@ -355,7 +355,7 @@ pub(crate) fn run(program: &Arc<Program>, seen: &Arc<Mutex<Seen>>) {
     }
     // Handles and bodies refer to each other.
     own.handles.lock().unwrap().clear();
-    if let Some(wrong) = twin.lock().unwrap().wrong.take() {
+    if let Some(wrong) = mirror.lock().unwrap().wrong.take() {
         panic!("{wrong}");
     }
 }
