@@ -214,6 +214,8 @@ impl Interpreter {
         let answer = match answer {
             Ok(value) => Answer::Value(*value),
             Err(CallError::NoAnswer { .. }) => Answer::Nothing,
+            // The run is over.
+            Err(CallError::Refused(Refusal::Stopped { .. })) => return,
             Err(CallError::Refused(refusal)) => Answer::Refused(why(refusal)),
             Err(other) => panic!("{other}"),
         };
