@@ -17,7 +17,8 @@ use crate::{Failure, Flexible, Me, Snapshot, scheduler};
 /// They run on a core of their own, the *home core*: a thread that does nothing while there is nothing
 /// to do. There may be several systems, which know nothing of each other.
 ///
-/// Dropping it ends all its coroutines, whose destructors run; whoever waits for one gets an error.
+/// Dropping it ends all its coroutines, whose destructors run; whoever waits for one gets an error. It
+/// waits for that, unless one of its own coroutines drops it.
 ///
 /// # Examples
 /// ```
@@ -157,7 +158,11 @@ impl System {
 impl Drop for System {
     fn drop(&mut self) {
         self.stop();
-        drop(self.home.take());
+        let home = self.home.take();
+        if self.shared.current().is_some() {
+            // One of its own coroutines drops it, and the home core cannot wait for itself.
+            drop(std::thread::spawn(move || drop(home)));
+        }
     }
 }
 

