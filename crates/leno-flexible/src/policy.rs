@@ -1,6 +1,7 @@
 //! Who is active next, and which request is served next: code of users.
 //!
-//! A policy is asked while the system is locked: it must not operate on it. By default both are first
+//! A policy is asked while the system is locked: it must not operate on it. If a [`Schedule`] panics, its
+//! system stops; if a [`Serve`] does, whoever operates gets the panic, and the policy is gone. By default both are first
 //! come, first served, which is fair; under [exploration](leno_kernel::world) the driver decides.
 
 use core::cmp::Reverse;

@@ -28,8 +28,19 @@ impl StdWake for Rouser {
     }
 }
 
+/// If the scheduler ends by a panic, such as a policy's, nobody will be active any more: whoever waits is
+/// told.
+struct Guard<'a>(&'a Shared);
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        self.0.operate(|table| table.stop());
+    }
+}
+
 /// Schedules until it is made to exit.
 pub(crate) fn run(shared: &Shared) {
+    let _guard = Guard(shared);
     let own = current_stack().expect("a coroutine with a stack schedules");
     let sink = Sink::new();
     let waker = Waker::from(Arc::new(Rouser(own)));

@@ -15,13 +15,15 @@ use leno_flexible::model::Operation::{Call, Create, Detach, Kick, Passivate, Res
 use leno_flexible::model::{Body, Freedom, Program, Target, reach};
 use support::{Seen, random_program, run};
 
-/// How many programs are tried.
-const PROGRAMS: u64 = 10_000;
+/// How many programs are tried; `LENO_PROGRAMS` says otherwise.
+fn programs() -> u64 {
+    std::env::var("LENO_PROGRAMS").ok().and_then(|n| n.parse().ok()).unwrap_or(10_000)
+}
 
 #[test]
 fn f13_random_programs_do_as_the_model_says_and_every_rule_is_applied() {
     let seen = Arc::new(Mutex::new(Seen::default()));
-    for seed in 0..PROGRAMS {
+    for seed in 0..programs() {
         let program = Arc::new(random_program(seed));
         let (own, notes) = (program.clone(), seen.clone());
         let explorer = Explorer::new().random(seed).runs(1).shrinks(0);

@@ -384,12 +384,13 @@ fn f78_a_coroutine_is_no_thread() {
 #[test]
 fn f94_resume_call_and_threads_in_one_program() {
     type Customer = leno_flexible::Flexible<(), ()>;
+    type Visit = (u32, usize);
     type Agenda = Arc<Mutex<std::collections::BTreeMap<(u32, usize), Customer>>>;
     let (system, agenda) = (System::new(), Agenda::default());
     let mut log = Vec::new();
     let till = system.create(
         "till",
-        spinning(move |me: &mut Me<Option<(u32, usize)>, Vec<(u32, usize)>>| {
+        spinning(move |me: &mut Me<Option<Visit>, Vec<Visit>>| {
             log.extend(me.parameter().flatten());
             me.detach(log.clone());
         }),
@@ -438,4 +439,18 @@ fn f94_resume_call_and_threads_in_one_program() {
     assert_eq!(report, expected);
     slot.lock().unwrap().take();
     agenda.lock().unwrap().clear();
+}
+
+#[test]
+fn a_policy_that_panics_stops_its_system_and_tells_who_waits() {
+    let system = System::builder().schedule(|_: &[_]| panic!("undecided")).build();
+    let a = system.create("a", |me: &mut Me<(), ()>| me.yield_now());
+    let own = a.clone();
+    let b = system.create("b", move |me: &mut Me<(), ()>| {
+        own.kick().unwrap();
+        me.yield_now();
+    });
+    let answer = b.call(());
+    assert!(matches!(answer, Err(CallError::Refused(Refusal::Stopped { .. }))), "{answer:?}");
+    assert!(a.kick().is_err());
 }

@@ -42,6 +42,18 @@ impl Visit for Stack {
 /// Who runs the calling code, and what it is called: a coroutine, also where that finds itself on a
 /// plain thread of a [`world`](crate::world). `None` on a thread of the machine, whose name
 /// [`std::thread`] knows.
+///
+/// # Examples
+/// ```
+/// use leno_kernel::{LocalSystem, Options, who};
+///
+/// assert!(who().is_none());
+/// let system = LocalSystem::new();
+/// let named = system.spawn_with(&Options::new().name("anna"), || who())?;
+/// system.run()?;
+/// assert_eq!(named.join()?.unwrap().1.as_str(), Some("anna"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn who() -> Option<(Co, Name)> {
     entered::here(|here| match here {
         Here::Stack(inside) | Here::Virtual(inside) => {
