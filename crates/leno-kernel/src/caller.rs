@@ -3,7 +3,7 @@
 use core::task::Context;
 
 use crate::raw::entered::{self, Here, Visit};
-use crate::{Co, Object, Waiter};
+use crate::{Co, Name, Object, Waiter};
 
 /// Whether the core that runs the calling code has a policy of its own, so that [`choose`] may give
 /// something other than the first: without one, nobody need collect candidates.
@@ -78,6 +78,31 @@ pub fn can_park() -> bool {
         Here::Stack(inside) | Here::Virtual(inside) => inside.can_leave(),
         Here::Thread => true,
         Here::Future(..) => false,
+    })
+}
+
+/// Who runs the calling code, and what it is called: a coroutine, also where that finds itself on a
+/// plain thread of a [`world`](crate::world). `None` on a thread of the machine, whose name
+/// [`std::thread`] knows.
+///
+/// # Examples
+/// ```
+/// use leno_kernel::{LocalSystem, Options, who};
+///
+/// assert!(who().is_none());
+/// let system = LocalSystem::new();
+/// let named = system.spawn_with(&Options::new().name("anna"), || who())?;
+/// system.run()?;
+/// assert_eq!(named.join()?.unwrap().1.as_str(), Some("anna"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn who() -> Option<(Co, Name)> {
+    entered::here(|here| match here {
+        Here::Stack(inside) | Here::Virtual(inside) => {
+            Some((inside.co, inside.core.name_of(inside.co)))
+        }
+        Here::Future(core, co) => Some((co, core.name_of(co))),
+        Here::Thread => None,
     })
 }
 

@@ -56,7 +56,7 @@ pub use alarm::Alarm;
 pub use attach::{AttachError, Back, Sink, attach};
 pub use block_on::{block_on, try_block_on};
 pub use blocking::{blocking, help};
-pub use caller::{can_park, current_stack, current_system, has_policy};
+pub use caller::{can_park, current_stack, current_system, has_policy, who};
 pub use clock::{Platform, RealTime, Time, VirtualTime};
 pub use co::{Co, Object};
 pub use dump::dump_all;

@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::Once;
 
 /// Every example has a test of its own below.
-const EXAMPLES: [&str; 14] = [
+const EXAMPLES: [&str; 15] = [
     "01_two_values",
     "02_counter",
     "03_tree_walk",
@@ -27,6 +27,7 @@ const EXAMPLES: [&str; 14] = [
     "12_fibres",
     "13_sieve",
     "14_circuit",
+    "15_flexible",
 ];
 
 fn folder() -> PathBuf {
@@ -158,6 +159,11 @@ fn k28_sieve() {
 #[test]
 fn k55_circuit() {
     prints_what_is_expected("14_circuit");
+}
+
+#[test]
+fn flexible() {
+    prints_what_is_expected("15_flexible");
 }
 
 #[test]
