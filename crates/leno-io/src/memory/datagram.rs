@@ -20,7 +20,7 @@ use super::line::Line;
 use super::link::pick;
 use super::listener::{check_own, no_port};
 use super::network::{Inner, Network};
-use super::readiness::{Look, Readiness, Watched};
+use super::ready::{Look, Ready, Watched};
 use super::state::{Place, State, hears};
 use super::wait::{Attempt, Operation, Waiting};
 
@@ -290,12 +290,12 @@ impl Socket {
     }
 
     /// Waits until there is a datagram.
-    pub fn readable(&self) -> Readiness<'_> {
+    pub fn readable(&self) -> Ready<'_> {
         self.ready(Interest::READ)
     }
 
-    pub(crate) fn ready(&self, interest: Interest) -> Readiness<'_> {
-        Readiness::new(self.slot.inner(), self.look(interest))
+    pub(crate) fn ready(&self, interest: Interest) -> Ready<'_> {
+        Ready::new(self.slot.inner(), self.look(interest))
     }
 
     pub(super) fn inner(&self) -> &Inner {

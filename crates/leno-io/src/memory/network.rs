@@ -73,7 +73,8 @@ impl Network {
     }
 
     /// One for the coroutines of the calling thread. When all of them wait for each other, their system
-    /// sees that nobody can ever run again.
+    /// sees that nobody can ever run again. For one system of one core; not for an explored program, whose
+    /// threads are not interrupted at it.
     ///
     /// # Examples
     /// ```

@@ -14,7 +14,7 @@ use leno_kernel::{Object, Sign, Time, common_now};
 use super::connection::At;
 use super::error::{error, late};
 use super::network::{Inner, Network};
-use super::readiness::{Look, Readiness, Watched};
+use super::ready::{Look, Ready, Watched};
 use super::state::{Place, State};
 use super::wait::{Attempt, Operation, Waiting};
 
@@ -189,17 +189,17 @@ impl Stream {
     }
 
     /// Waits until reading is worth trying.
-    pub fn readable(&self) -> Readiness<'_> {
+    pub fn readable(&self) -> Ready<'_> {
         self.ready(Interest::READ)
     }
 
     /// Waits until writing is worth trying.
-    pub fn writable(&self) -> Readiness<'_> {
+    pub fn writable(&self) -> Ready<'_> {
         self.ready(Interest::WRITE)
     }
 
-    pub(crate) fn ready(&self, interest: Interest) -> Readiness<'_> {
-        Readiness::new(self.end.inner(), self.look(interest))
+    pub(crate) fn ready(&self, interest: Interest) -> Ready<'_> {
+        Ready::new(self.end.inner(), self.look(interest))
     }
 
     pub(super) fn inner(&self) -> &Inner {

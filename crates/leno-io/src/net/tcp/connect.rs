@@ -1,5 +1,8 @@
 //! Connecting without blocking: a socket that does not block begins to connect, becomes writable when that
 //! has come to something, and then says to what.
+//!
+//! On loopback that is so at once. Others get their turn all the same, or whoever makes many connections
+//! would overrun the listener on its own core.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream};
@@ -11,6 +14,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use crate::memory::ambient;
 use crate::net::exhausted::explained;
 use crate::net::inner::{Inner, Tried};
+use crate::net::os::{give_way, give_way_async};
 
 impl Inner<TcpStream> {
     /// Connects to this address, until the deadline at most.
@@ -23,6 +27,7 @@ impl Inner<TcpStream> {
             return Ok(Inner::memory(host.connect_until(address, deadline)?));
         }
         let inner = begin(address)?;
+        give_way();
         let connected = inner.io(Interest::WRITE, deadline, || inner.connected());
         connected.map_err(|error| too_late(error, address))?;
         Ok(inner)
@@ -34,6 +39,7 @@ impl Inner<TcpStream> {
             return Ok(Inner::memory(host.connect_async(address).await?));
         }
         let inner = begin(address)?;
+        give_way_async().await;
         inner.io_async(Interest::WRITE, || inner.connected()).await?;
         Ok(inner)
     }
