@@ -98,6 +98,27 @@ pub unsafe fn suspend(control: &Control, word: Word) -> Word {
     word
 }
 
+/// Suspends `control` and continues `next` in its place: whoever resumed `control` now waits for
+/// `next`, and learns of that from someone else. Returns as [`suspend`] does.
+///
+/// # Safety
+/// For `control` as for [`suspend`]; it is marked Suspended, and nothing unwinds on this thread.
+/// `next` was suspended on this thread by [`suspend`] or this, is marked Running, and takes no word.
+#[inline(always)]
+pub unsafe fn hand_on(control: &Control, next: &Control) {
+    // SAFETY: the resumer left its context there, and nobody else continues it.
+    let back = unsafe { (*control.back()).duplicate() };
+    // SAFETY: nobody waits for a coroutine that is suspended, so nothing is there.
+    unsafe { *next.back() = back };
+    // SAFETY: by the contract.
+    let (word, code) =
+        unsafe { switch::transfer(control.context(), next.context(), EMPTY, code::GO) };
+    if code != code::GO {
+        // SAFETY: forwarded.
+        unsafe { summoned(control, word, code) };
+    }
+}
+
 /// Whether a running coroutine may suspend now: not while its own stack unwinds.
 ///
 /// When it was resumed by code that is itself unwinding, `panicking()` holds either way, and an

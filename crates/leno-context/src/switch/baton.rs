@@ -81,6 +81,11 @@ impl Context {
         Context { fresh: control.as_ptr(), left: None }
     }
 
+    /// The same context, which is continued through one of the two only.
+    pub(crate) fn duplicate(&self) -> Context {
+        Context { fresh: self.fresh, left: self.left.clone() }
+    }
+
     /// There is no stack pointer to tell.
     pub fn stack_pointer(&self) -> usize {
         0

@@ -70,6 +70,12 @@ impl Context {
         }
     }
 
+    /// The same context, which is continued through one of the two only.
+    #[inline(always)]
+    pub(crate) fn duplicate(&self) -> Context {
+        Context { ..*self }
+    }
+
     /// The stack pointer of a suspended context.
     #[inline(always)]
     pub fn stack_pointer(&self) -> usize {

@@ -55,7 +55,10 @@ impl Core {
             caller.attaches.set(true);
             caller.become_(State::Calling(co));
         }
+        // Its turn ends here, and not with someone else's.
+        let hands = self.hands.replace(0);
         run();
+        self.hands.set(hands);
         self.entry.running.set(running);
         if let Some(caller) = caller {
             self.window.runs(running.co().expect("it is the caller"));

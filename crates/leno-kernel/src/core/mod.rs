@@ -60,6 +60,8 @@ pub(crate) struct Core {
     queue: RefCell<Queue>,
     /// How many are in the queue.
     ready: Cell<usize>,
+    /// How often the turn that its loop has begun may be handed on.
+    hands: Cell<usize>,
     /// How many are parked whom the outside may wake; those who wait for a future are apart.
     open: Cell<usize>,
     futures: Cell<usize>,
@@ -143,6 +145,7 @@ impl Core {
             tasks: Tasks::new(mailbox.number, address.generation),
             queue: RefCell::new(Queue::new(policy)),
             ready: Cell::new(0),
+            hands: Cell::new(0),
             open: Cell::new(0),
             futures: Cell::new(0),
             now: Cell::new(now),
@@ -352,7 +355,7 @@ impl Core {
         task.become_(State::Parked(reason));
         task.since.set(self.now.get());
         self.count_parked(reason, 1);
-        inside.leave();
+        self.leave(inside);
         wake_of(task)
     }
 
@@ -365,7 +368,7 @@ impl Core {
         self.log(Some(inside.co), || What::Calls(callee));
         task.become_(State::Calling(callee));
         crate::wait::unpark_quietly(callee, Hint::Next);
-        inside.leave();
+        self.leave(inside);
         wake_of(task)
     }
 
@@ -396,7 +399,7 @@ impl Core {
         if self.make_ready(inside.co, task, Why::Yielded, Hint::Back) {
             inside.leave_after_hook();
         } else {
-            inside.leave();
+            self.leave(inside);
         }
         wake_of(task)
     }

@@ -89,6 +89,15 @@ impl Queue {
         }
     }
 
+    /// Who runs next, if that is whoever came first.
+    #[inline(always)]
+    pub(crate) fn first_come(&self) -> Option<Co> {
+        match self {
+            Queue::Fifo(queue) => queue.front().copied(),
+            Queue::Policy(_) => None,
+        }
+    }
+
     /// Who will probably run after `ahead` others.
     #[inline(always)]
     pub(crate) fn peek(&self, ahead: usize) -> Option<Co> {

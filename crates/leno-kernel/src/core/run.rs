@@ -49,15 +49,17 @@ impl Core {
             if self.orphans.replace(false) {
                 self.take_orphans();
             }
-            for turn in 0..TURNS {
+            let mut turn = 0;
+            while turn < TURNS {
                 if done(self) {
                     return Stop::Done;
                 }
                 match self.next(turn) {
-                    Some(Next::Co(co)) => self.take_turn(co),
+                    Some(Next::Co(co)) => turn += self.take_turns(co, turn),
                     Some(Next::Movable(movable)) => self.run_movable(movable),
                     None => break,
                 }
+                turn += 1;
             }
             if self.is_busy() {
                 continue;
@@ -151,6 +153,16 @@ impl Core {
         }
     }
 
+    /// A turn of `co`, and of those to whom it is handed on: as many as there are before the loop has
+    /// something else to look at. Says how many these were.
+    #[inline(always)]
+    fn take_turns(&self, co: Co, turn: usize) -> usize {
+        let hands = if self.team.is_none() { TURNS - 1 - turn } else { 1 - turn % 2 };
+        self.hands.set(hands);
+        self.take_turn(co);
+        hands - self.hands.replace(0)
+    }
+
     /// Who has the next turn: by turns a movable future that was woken, and someone else: who is
     /// ready here, or, if nobody is, what was spawned last.
     #[inline(always)]
@@ -191,7 +203,7 @@ impl Core {
 
     /// Who runs next. In a long queue those who run soon are in no cache: starts loading them.
     #[inline(always)]
-    fn pick(&self) -> Option<Co> {
+    pub(super) fn pick(&self) -> Option<Co> {
         let mut queue = self.queue.borrow_mut();
         let next = queue.pick();
         if self.ready.get() > FITS_CACHE {

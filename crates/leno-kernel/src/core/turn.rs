@@ -1,13 +1,16 @@
 //! A turn: from being picked to parking, yielding or ending.
+//!
+//! Turns begin and end in the core's loop. Where nothing has to be looked at between two of them, the
+//! one that leaves hands on to the next itself: one switch instead of two. The loop then sees the
+//! second come back from where it sent the first ([`Core::hands`] says how often in a row).
 
-use core::ptr::NonNull;
 use core::task::{Context, Poll};
 
 use super::{Body, Core, Exit, Task};
 use crate::log::What;
 use crate::policy::{Hint, Why};
-use crate::raw::entered::Running;
-use crate::raw::stack::Left;
+use crate::raw::entered::{Inside, Running};
+use crate::raw::stack::{Code, Left};
 use crate::{Co, Outcome, Reason, State};
 
 impl Core {
@@ -32,15 +35,58 @@ impl Core {
     #[inline(always)]
     fn resume(&self, co: Co, task: &Task) {
         self.window.runs(co);
-        self.entry.running.set(Running::Stack(task.seat.control(), co, NonNull::from_ref(task)));
-        let left = task.seat.resume();
-        self.entry.running.set(Running::Nobody);
-        if left == Left::Ended {
+        self.entry.runs(co, task);
+        let code = task.seat.resume();
+        self.entry.with_running(|co, task| self.came_back(co, task, code));
+    }
+
+    /// The end of a turn of one with a stack, which may have been handed on.
+    #[inline(always)]
+    fn came_back(&self, co: Co, task: &Task, code: Code) {
+        if task.seat.left(code) == Left::Ended {
             self.ended(co, task);
         } else if task.exit.get() == Exit::GivenUp {
             task.seat.give_up();
             self.given_up(co, task);
         }
+    }
+
+    /// The running coroutine has parked or yielded: whoever is next goes on. Returns when it is its turn
+    /// again.
+    #[inline(always)]
+    pub(super) fn leave(&self, inside: &Inside<'_>) {
+        if self.hands.get() > 0
+            && let Some(next) = self.next_at_hand(inside.co)
+        {
+            self.hand_on(inside, next);
+        } else {
+            inside.leave();
+        }
+    }
+
+    /// Who would be picked next, if it is another one, with a stack; not if code of a user decides that.
+    #[inline(always)]
+    fn next_at_hand(&self, own: Co) -> Option<&Task> {
+        let co = self.queue.borrow().first_come().filter(|co| *co != own)?;
+        let task = self.tasks.get(co)?;
+        let is_at_hand = !task.seat.is_free() && !std::thread::panicking();
+        is_at_hand.then_some(task)
+    }
+
+    /// Ends the turn of the running coroutine and begins that of the next one, without the loop.
+    #[inline(always)]
+    fn hand_on(&self, inside: &Inside<'_>, task: &Task) {
+        self.hands.set(self.hands.get() - 1);
+        self.entry.running.set(Running::Nobody);
+        self.check();
+        let Some(co) = self.pick() else { return inside.leave() };
+        self.ready.set(self.ready.get() - 1);
+        self.log(Some(co), || What::Runs);
+        task.become_(State::Running);
+        self.check_picked(co);
+        self.window.runs(co);
+        self.entry.runs(co, task);
+        inside.hand_on(task);
     }
 
     /// A turn of one that has no stack, or not yet.

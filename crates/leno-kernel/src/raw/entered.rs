@@ -74,6 +74,23 @@ impl Entry {
         self.is_entered() && self.thread.get().is_some()
     }
 
+    /// The core runs this one.
+    #[inline(always)]
+    pub(crate) fn runs(&self, co: Co, task: &Task) {
+        self.running.set(Running::Stack(task.seat.control(), co, NonNull::from_ref(task)));
+    }
+
+    /// Calls `f` with the one that has run and come back to the core's loop; now nobody runs.
+    #[inline(always)]
+    pub(crate) fn with_running(&self, f: impl FnOnce(Co, &Task)) {
+        let Running::Stack(_, co, task) = self.running.replace(Running::Nobody) else {
+            unreachable!("nobody with a stack runs");
+        };
+        // SAFETY: a task stays where it is as long as its coroutine has not been removed, which its
+        // loop does after this.
+        f(co, unsafe { task.as_ref() });
+    }
+
     /// Whether the core polls this one.
     pub(crate) fn is_polling(&self, co: Co) -> bool {
         self.running.get() == Running::Future(co)
@@ -179,6 +196,14 @@ impl Inside<'_> {
     pub(crate) fn leave(&self) {
         // SAFETY: the calling code runs inside the coroutine, as this proves.
         unsafe { stack::suspend(self.control) };
+    }
+
+    /// Lets the coroutine of `next`, which is suspended, go on at once; returns when this one is
+    /// resumed. The core's loop goes on when `next` leaves. Not while anything unwinds.
+    #[inline(always)]
+    pub(crate) fn hand_on(&self, next: &Task) {
+        // SAFETY: the calling code runs inside the coroutine, as this proves.
+        unsafe { stack::hand_on(self.control, &next.seat) };
     }
 
     /// The same after code of a user has run, a policy's: that may have suspended a coroutine in which

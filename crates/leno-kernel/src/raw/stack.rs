@@ -3,8 +3,9 @@
 //! Claims:
 //! - A [`Seat`] stays on the thread that made it: it is neither `Send` nor `Sync`. What sits in it is
 //!   resumed only while its block says new or suspended, and leaves the seat when it has ended.
-//! - [`suspend`] is called by code that runs inside the coroutine, as [`super::entered`] has found
-//!   out, so whoever resumed it waits for it.
+//! - [`suspend`] and [`hand_on`] are called by code that runs inside the coroutine, as
+//!   [`super::entered`] has found out, so whoever resumed it waits for it.
+//! - Whoever is handed on to sits on the same core, so its loop waits for it as well as for the other.
 //! - A stack is given back when its body has ended. A suspended one that leaves its seat is leaked:
 //!   its frames may be borrowed from.
 
@@ -27,6 +28,10 @@ use crate::core::About;
 pub(crate) struct Seat(Cell<*mut Control>);
 
 type Closure = Box<dyn FnOnce()>;
+
+/// With what a coroutine has come back.
+#[derive(Clone, Copy)]
+pub(crate) struct Code(usize);
 
 /// How a turn has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,9 +85,10 @@ impl Seat {
         NonNull::new(self.0.get()).expect("someone sits here")
     }
 
-    /// Runs the body that sits here until it suspends or ends.
+    /// Runs the body that sits here until it suspends or ends; or until another one does, to which it
+    /// was [`hand_on`]: then [`Self::left`] is that one's seat.
     #[inline(always)]
-    pub(crate) fn resume(&self) -> Left {
+    pub(crate) fn resume(&self) -> Code {
         let control = self.control();
         // SAFETY: who sits here has not ended, so its block is live.
         let block = unsafe { control.as_ref() };
@@ -90,8 +96,16 @@ impl Seat {
         block.mark(bits::RUNNING);
         // SAFETY: new or suspended, of this thread; it takes no word.
         let (_, code) = unsafe { unwind::resume(block, EMPTY, code::GO) };
-        if code == code::SUSPENDED {
-            block.mark(bits::SUSPENDED);
+        Code(code)
+    }
+
+    /// Whoever sits here has come back by a [`Self::resume`], which gave `code`.
+    #[inline(always)]
+    pub(crate) fn left(&self, code: Code) -> Left {
+        let control = self.control();
+        if code.0 == code::SUSPENDED {
+            // SAFETY: suspended, so its block is live.
+            unsafe { control.as_ref() }.mark(bits::SUSPENDED);
             return Left::Suspended;
         }
         self.0.set(core::ptr::null_mut());
@@ -136,6 +150,25 @@ pub(crate) unsafe fn suspend(control: NonNull<Control>) {
     let block = unsafe { control.as_ref() };
     // SAFETY: by the contract.
     unsafe { unwind::suspend(block, EMPTY) };
+}
+
+/// Suspends the running coroutine of `control`, and continues the one in `next`: its core goes on
+/// when that one suspends or ends. Nothing unwinds on this thread.
+///
+/// # Safety
+/// As for [`suspend`]. The one in `next` is suspended.
+#[inline(always)]
+pub(crate) unsafe fn hand_on(control: NonNull<Control>, next: &Seat) {
+    let next = next.control();
+    // SAFETY: running, so its block is live.
+    let block = unsafe { control.as_ref() };
+    // SAFETY: who sits somewhere has not ended.
+    let next = unsafe { next.as_ref() };
+    assert!(next.state() == State::Suspended, "it is running already");
+    block.mark(bits::SUSPENDED);
+    next.mark(bits::RUNNING);
+    // SAFETY: by the contract; bodies of the kernel take no word.
+    unsafe { unwind::hand_on(block, next) };
 }
 
 /// Whether the running coroutine of `control` may suspend: not while its own stack unwinds.
