@@ -69,11 +69,6 @@ impl Entry {
         self.is_entered.get()
     }
 
-    /// Whether a thread of a world has entered it.
-    pub(crate) fn is_in_world(&self) -> bool {
-        self.is_entered() && self.thread.get().is_some()
-    }
-
     /// The core runs this one.
     #[inline(always)]
     pub(crate) fn runs(&self, co: Co, task: &Task) {
@@ -89,6 +84,11 @@ impl Entry {
         // SAFETY: a task stays where it is as long as its coroutine has not been removed, which its
         // loop does after this.
         f(co, unsafe { task.as_ref() });
+    }
+
+    /// Whether a thread of a world has entered it.
+    pub(crate) fn is_in_world(&self) -> bool {
+        self.is_entered() && self.thread.get().is_some()
     }
 
     /// Whether the core polls this one.
