@@ -26,6 +26,7 @@ mod host;
 mod line;
 mod link;
 mod listener;
+mod mail;
 mod network;
 mod pipe;
 mod ready;
