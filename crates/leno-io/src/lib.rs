@@ -4,6 +4,7 @@
 //! Names and shapes are those of `std`, so code written for `std::net` or `std::fs` moves here by its
 //! imports, and whatever works with `Read` and `Write` works unchanged.
 //!
+//! - [`memory`]: a network in memory, to test servers on.
 //! - [`net`]: TCP, UDP and Unix sockets, and the addresses of hosts.
 //! - [`time`]: sleeping, limits, beats.
 //!
@@ -31,5 +32,6 @@
 //! ```
 #![deny(unsafe_code)]
 
+pub mod memory;
 pub mod net;
 pub mod time;

@@ -25,6 +25,7 @@ mod core;
 pub mod dump;
 mod error;
 mod frames;
+pub mod heritage;
 pub mod io;
 mod join;
 pub mod ledger;
@@ -75,6 +76,6 @@ pub use spawn::{
 pub use state::{Outcome, Reason, State};
 pub use system::{System, SystemBuilder};
 pub use wait::{
-    Waiter, Wake, call, cancel, choose, current, deadline_in, exit, give_way, now, park,
-    park_until, sleep, unpark, unpark_partner, unpark_with, yield_now,
+    Waiter, Wake, call, cancel, choose, common_now, current, deadline_in, exit, give_way, now,
+    park, park_until, sleep, unpark, unpark_partner, unpark_with, yield_now,
 };

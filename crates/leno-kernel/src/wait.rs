@@ -308,6 +308,21 @@ pub fn now() -> Time {
     platform.map_or_else(process_now, |platform| platform.now())
 }
 
+/// What time it is by a clock that the calling code has in common with all that can meet it: in a world
+/// the world's, else the process's, however often systems have begun to count anew. Where a system's
+/// time is virtual, it is that one's, which has nothing in common with others.
+pub fn common_now() -> Time {
+    let platform = entered::here(|here| match here {
+        Here::Stack(inside) | Here::Virtual(inside) => Some(inside.core.platform.clone()),
+        Here::Future(core, _) => Some(core.platform.clone()),
+        Here::Thread => None,
+    });
+    match platform {
+        Some(platform) if platform.is_virtual() => platform.now(),
+        _ => world::now().unwrap_or_else(process_now),
+    }
+}
+
 /// The time that is `wait` from [`now`].
 pub fn deadline_in(wait: Duration) -> Time {
     now() + wait
