@@ -18,7 +18,7 @@ const CLIENTS: usize = 16;
 const ROUNDS: usize = 20;
 
 /// What TLS needs here, in a build that optimises nothing, with room to spare.
-const STACK: usize = 256 * 1024;
+const STACK: usize = 128 * 1024;
 
 fn certificate() -> CertificateDer<'static> {
     CertificateDer::from_slice(include_bytes!("data/localhost.der"))

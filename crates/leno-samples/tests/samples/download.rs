@@ -42,7 +42,7 @@ fn a_few_at_a_time_all_arrive() {
             let result = match length {
                 0 => answer.send(404, ""),
                 // Every other one does not say how long it is.
-                _ if length % 2 == 0 => answer.start(200).and_then(|mut out| {
+                _ if length.is_multiple_of(2) => answer.start(200).and_then(|mut out| {
                     out.write_all(&bytes(length))?;
                     out.finish()
                 }),
