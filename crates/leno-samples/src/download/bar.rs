@@ -85,7 +85,8 @@ pub fn show(jobs: u64, news: &Receiver<News>, screen: &mut impl Write) -> io::Re
             recv(beat) -> _ => true,
         };
         if is_time.unwrap_or(true) {
-            write!(screen, "\r{bar}")?;
+            // The code clears what is left of a longer line.
+            write!(screen, "\r{bar}\x1b[K")?;
             screen.flush()?;
         }
     }

@@ -17,7 +17,7 @@ use crate::support::{connect, leaves_nothing, listener, reset};
 const CLIENTS: usize = 16;
 const ROUNDS: usize = 20;
 
-/// What TLS needs here, in a build that optimises nothing, with room to spare.
+/// In a build that optimises little, 64 KiB are too few for TLS.
 const STACK: usize = 128 * 1024;
 
 fn certificate() -> CertificateDer<'static> {

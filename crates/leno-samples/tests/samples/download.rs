@@ -75,7 +75,7 @@ fn a_few_at_a_time_all_arrive() {
         }
         assert_eq!(most.get(), AT_ONCE);
         let screen = String::from_utf8(screen).unwrap();
-        let last = screen.trim_end().rsplit('\r').next().unwrap();
+        let last = screen.trim_end().rsplit('\r').next().unwrap().trim_end_matches("\x1b[K");
         let sum = format!("{0:.1} of {0:.1} MiB", 190.0 * 7777.0 / 1_048_576.0);
         let full = "=".repeat(30);
         assert_eq!(last, format!("[{full}] {sum}, 19 of 20 done, 1 failed"));

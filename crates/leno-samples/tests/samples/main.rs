@@ -4,6 +4,7 @@
 mod chat;
 mod download;
 mod echo;
+mod explored;
 mod http;
 mod http_abuse;
 mod http_end;
