@@ -50,11 +50,11 @@ pub(super) fn serve_connection(
                 return farewell(stream);
             }
         };
-        let exchanged = timeout(limits.exchange, || {
-            exchange(stream, &mut input, head, stopped, limits, handler)
+        let answered = timeout(limits.request, || {
+            answer_one(stream, &mut input, head, stopped, limits, handler)
         });
         // When it has taken too long, an answer may have begun, so nothing more can be said.
-        if !exchanged?? {
+        if !answered?? {
             return farewell(stream);
         }
     }
@@ -112,7 +112,7 @@ fn take_head(input: &mut Input, most: usize) -> Result<Option<Head>, Refused> {
 }
 
 /// A request and its answer. Whether another may follow.
-fn exchange(
+fn answer_one(
     stream: &TcpStream,
     input: &mut Input,
     head: Head,

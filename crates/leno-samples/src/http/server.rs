@@ -25,7 +25,7 @@ pub struct Limits {
     /// For how long a client may send nothing of its body, or take nothing of its answer.
     pub stall: Duration,
     /// For how long a request may take, from its head to the end of its answer.
-    pub exchange: Duration,
+    pub request: Duration,
 }
 
 impl Default for Limits {
@@ -38,7 +38,7 @@ impl Default for Limits {
             idle: Duration::from_secs(30),
             head: Duration::from_secs(5),
             stall: Duration::from_secs(10),
-            exchange: Duration::from_secs(60),
+            request: Duration::from_secs(60),
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::support::{LONG, connect, leaves_nothing, listener};
 /// No time is ever over.
 pub(crate) fn patient() -> Limits {
     let mut limits =
-        Limits { idle: LONG, head: LONG, stall: LONG, exchange: LONG, ..Limits::default() };
+        Limits { idle: LONG, head: LONG, stall: LONG, request: LONG, ..Limits::default() };
     limits.server.grace = LONG;
     limits
 }

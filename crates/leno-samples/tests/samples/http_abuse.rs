@@ -104,7 +104,7 @@ fn bodies_that_stop_are_given_up() {
 #[test]
 fn bodies_that_trickle_are_cut_off() {
     leaves_nothing(|| {
-        let server = Server::new(Limits { exchange: 100 * MS, ..patient() });
+        let server = Server::new(Limits { request: 100 * MS, ..patient() });
         let mut stream = connect(server.address);
         stream.write_all(POST).unwrap();
         while stream.write_all(b"a").is_ok() {

@@ -8,6 +8,7 @@ mod explored;
 mod http;
 mod http_abuse;
 mod http_end;
+mod programs;
 mod proxy;
 #[path = "../support/mod.rs"]
 mod support;
