@@ -21,7 +21,7 @@ fn leaves_nothing(body: impl FnOnce() + 'static) {
     support::run(|| drop(pair()));
     let before = descriptors();
     let system = LocalSystem::new();
-    let body = system.spawn(body);
+    let body = system.spawn(|| support::or_end(body));
     let report = system.run().unwrap();
     body.join().unwrap();
     assert_eq!((report.panicked, report.alive.len()), (0, 0), "{report:?}");

@@ -12,10 +12,12 @@
 //! connections. Nothing is counted or listed by hand: whoever ends a scope ends what is in it.
 
 use std::convert::Infallible;
+use std::io;
 use std::time::Duration;
 
 use leno::channel::{Receiver, Semaphore, Sender, Shared, WaitGroup, channel, shared};
 use leno::io::net::{TcpListener, TcpStream};
+use leno::io::signal::{Signal, Signals};
 use leno::kernel::scope;
 
 /// The right to stop a server, from any thread. Dropping it is the order.
@@ -33,6 +35,18 @@ pub fn stop() -> (Stop, Stopped) {
     // Nothing can be sent; that the channel is closed is the message.
     let (order, seen) = shared::channel();
     (Stop(order), Stopped(seen))
+}
+
+impl Stop {
+    /// Waits for Ctrl-C or a polite `kill`, and gives the order.
+    ///
+    /// # Errors
+    /// When the system refuses to tell of signals.
+    pub fn on_signal(self) -> io::Result<()> {
+        let signal = Signals::new(&[Signal::Interrupt, Signal::Terminate])?.recv()?;
+        eprintln!("{signal}: ending");
+        Ok(())
+    }
 }
 
 impl Stopped {

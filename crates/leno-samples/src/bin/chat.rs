@@ -9,8 +9,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let address = std::env::args().nth(1).unwrap_or("127.0.0.1:7000".into());
     let listener = TcpListener::bind(address)?;
     println!("listening at {}", listener.local_addr()?);
-    let (_stop, stopped) = stop();
+    let (stop, stopped) = stop();
     let system = LocalSystem::new();
+    drop(system.spawn(move || stop.on_signal()));
     drop(system.spawn(move || chat(listener, &stopped, &Limits::default())));
     system.run()?;
     Ok(())

@@ -7,9 +7,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use leno::channel::bounded;
+use leno::io::fs::{File, OpenOptions};
 use leno::io::net::{TcpListener, resolve};
 use leno::io::time::sleep;
-use leno::kernel::{LocalSystem, blocking, scope, spawn_local};
+use leno::kernel::{LocalSystem, scope, spawn_local};
 use leno_samples::download::{Job, download, show};
 use leno_samples::http::{self, Answer, Limits, Request};
 use leno_samples::serve::stop;
@@ -52,11 +53,10 @@ fn download_all<W: Write>(jobs: &[Job], open: impl Fn(&Job) -> io::Result<W>) {
 }
 
 /// A new file, named as what is downloaded; one that is there is left alone.
-fn create(job: &Job) -> io::Result<impl Write + use<>> {
+fn create(job: &Job) -> io::Result<File> {
     let path = job.target.split('?').next().unwrap_or_default();
-    let name = Path::new(path).file_name().unwrap_or("index.html".as_ref()).to_owned();
-    // The system may take its time to open a file.
-    blocking(move || std::fs::File::create_new(name))
+    let name = Path::new(path).file_name().unwrap_or("index.html".as_ref());
+    OpenOptions::new().write(true).create_new(true).open(name)
 }
 
 fn show_itself() {

@@ -13,8 +13,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let address = std::env::args().nth(1).unwrap_or("127.0.0.1:7777".into());
     let listener = TcpListener::bind(address)?;
     println!("listening at {}", listener.local_addr()?);
-    let (_stop, stopped) = stop();
+    let (stop, stopped) = stop();
     let system = LocalSystem::new();
+    drop(system.spawn(move || stop.on_signal()));
     drop(system.spawn(move || {
         serve(listener, &stopped, Limits::default(), |stream| match echo(&stream, IDLE) {
             Ok(count) => println!("{count} bytes"),

@@ -47,8 +47,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let address = std::env::args().nth(1).unwrap_or("127.0.0.1:8080".into());
     let listener = TcpListener::bind(address)?;
     println!("listening at http://{}", listener.local_addr()?);
-    let (_stop, stopped) = stop();
+    let (stop, stopped) = stop();
     let system = LocalSystem::new();
+    drop(system.spawn(move || stop.on_signal()));
     drop(system.spawn(move || serve(listener, &stopped, &Limits::default(), handle)));
     system.run()?;
     Ok(())

@@ -13,8 +13,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let listener = TcpListener::bind(address)?;
     let server = resolve(server)?.into_iter().next().ok_or("the server has no address")?;
     println!("from {} to {server}", listener.local_addr()?);
-    let (_stop, stopped) = stop();
+    let (stop, stopped) = stop();
     let system = LocalSystem::new();
+    drop(system.spawn(move || stop.on_signal()));
     drop(system.spawn(move || {
         serve(listener, &stopped, serve::Limits::default(), |client| {
             match proxy(&client, server, &Limits::default()) {

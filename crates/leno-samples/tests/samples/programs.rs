@@ -2,13 +2,14 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 use crate::support::{LONG, alone};
 
-/// A server that runs; dropping this ends it.
+/// A server that runs, until it is ended or this is dropped.
 struct Program {
     process: Child,
+    said: BufReader<ChildStdout>,
     address: String,
 }
 
@@ -16,11 +17,22 @@ impl Program {
     fn start(path: &str, arguments: &[&str]) -> Program {
         let mut process =
             Command::new(path).args(arguments).stdout(Stdio::piped()).spawn().unwrap();
+        let mut said = BufReader::new(process.stdout.take().unwrap());
         let mut line = String::new();
-        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        said.read_line(&mut line).unwrap();
         let mut words = line.split_whitespace();
         let address = words.find(|word| word.contains("127.0.0.1:")).expect("it says where");
-        Program { address: address.replace("http://", ""), process }
+        Program { address: address.replace("http://", ""), said, process }
+    }
+
+    /// Tells it to end, politely; what else it has said.
+    fn end(mut self) -> String {
+        let pid = self.process.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+        assert!(self.process.wait().unwrap().success());
+        let mut rest = String::new();
+        self.said.read_to_string(&mut rest).unwrap();
+        rest
     }
 
     fn connect(&self) -> TcpStream {
@@ -32,8 +44,8 @@ impl Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        self.process.kill().unwrap();
-        self.process.wait().unwrap();
+        let _has_ended = self.process.kill();
+        let _has_ended = self.process.wait();
     }
 }
 
@@ -59,6 +71,32 @@ fn servers_serve() {
     converses(&http, ask, b"HTTP/1.1 200 OK\r\ncontent-type: text/plain; charset=utf-8\r\n");
     let proxy = Program::start(env!("CARGO_BIN_EXE_proxy"), &[ANYWHERE, &http.address]);
     converses(&proxy, ask, b"HTTP/1.1 200 OK\r\ncontent-type: text/plain; charset=utf-8\r\n");
+    // One is there, says nothing, and is sent away.
+    let mut idle = http.connect();
+    for program in [echo, chat, proxy, http] {
+        program.end();
+    }
+    assert_eq!(idle.read(&mut [0]).unwrap(), 0);
+}
+
+#[test]
+fn the_downloader_downloads() {
+    let _alone = alone();
+    let folder = std::env::temp_dir().join(format!("leno-download-{}", std::process::id()));
+    std::fs::create_dir(&folder).unwrap();
+    let http = Program::start(env!("CARGO_BIN_EXE_http"), &["127.0.0.1:0"]);
+    let download = || {
+        let urls = [format!("http://{}", http.address), format!("http://{}/none", http.address)];
+        let mut program = Command::new(env!("CARGO_BIN_EXE_download"));
+        let output = program.args(urls).current_dir(&folder).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert_eq!(download(), "/: 6 bytes\n/none: /none: status 404\n");
+    assert_eq!(std::fs::read_to_string(folder.join("index.html")).unwrap(), "hello\n");
+    // What is there is left alone.
+    assert!(download().contains("File exists"));
+    http.end();
+    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
