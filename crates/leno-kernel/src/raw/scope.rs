@@ -136,6 +136,17 @@ impl Children {
         });
     }
 
+    /// Forgets those that have ended, once they are most: a server's scope has children for ever.
+    fn forget_ended(&self) {
+        if self.spawned.borrow().len() < 2 * self.alive.get() + 64 {
+            return;
+        }
+        self.collect();
+        entered::with_core(self.owner.core(), |core| {
+            self.spawned.borrow_mut().retain(|co| core.tasks.get(*co).is_some());
+        });
+    }
+
     fn cancel(&self) {
         for co in self.spawned.borrow().iter() {
             wait::cancel(*co);
@@ -254,6 +265,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
             core.spawn(about, body, options.launch(true).borrowing(), adoption)
         });
         let co = co.unwrap_or(Err(SpawnError::NoSystem))?;
+        self.children.forget_ended();
         self.children.spawned.borrow_mut().push(co);
         let handle = JoinHandle::new(packet, options.name.clone());
         let handle = Some(handle);

@@ -1,0 +1,230 @@
+//! Giving an answer.
+
+use std::cell::Cell;
+use std::fmt::{Display, Write as _};
+use std::io::{self, Write};
+
+use leno::io::net::TcpStream;
+
+use crate::serve::Stopped;
+
+/// Bytes that are gathered before they are sent.
+const GATHERED: usize = 16 * 1024;
+
+/// How far an answer has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Given {
+    #[default]
+    Nothing,
+    /// Its head was sent, and the rest was not.
+    Begun,
+    /// And another may follow on the connection.
+    Whole,
+    /// And it was the last one.
+    Last,
+}
+
+/// The answer to a request, to be given: at once ([`Answer::send`]), or bit by bit ([`Answer::start`]).
+///
+/// If it is dropped, the client is told that the server failed.
+#[must_use = "a request is to be answered"]
+pub struct Answer<'c> {
+    stream: &'c TcpStream,
+    given: &'c Cell<Given>,
+    headers: String,
+    /// What was asked for is the head alone.
+    is_head_only: bool,
+    /// Of HTTP/1: 0 or 1.
+    version: u8,
+    /// When it is the last one on the connection: when told to stop; in any case, if there is nothing.
+    ending: Option<&'c Stopped>,
+}
+
+impl<'c> Answer<'c> {
+    pub(super) fn new(
+        stream: &'c TcpStream,
+        given: &'c Cell<Given>,
+        (method, version): (&str, u8),
+        ending: Option<&'c Stopped>,
+    ) -> Answer<'c> {
+        let is_head_only = method == "HEAD";
+        Answer { stream, given, headers: String::new(), is_head_only, version, ending }
+    }
+
+    /// Adds a header. Those that say where the body ends are not the handler's.
+    ///
+    /// # Panics
+    /// If it has line breaks: then it would be more than one header.
+    pub fn header(mut self, name: &str, value: impl Display) -> Answer<'c> {
+        let before = self.headers.len();
+        let _never_fails = write!(self.headers, "{name}: {value}");
+        let header = &self.headers[before..];
+        assert!(
+            !header.contains(['\r', '\n']),
+            "a header is one line, and this is not: {header:?}"
+        );
+        self.headers.push_str("\r\n");
+        self
+    }
+
+    /// Gives all of it at once, in one system call.
+    ///
+    /// # Errors
+    /// When the client has gone, or takes nothing.
+    pub fn send(self, status: u16, body: impl AsRef<[u8]>) -> io::Result<()> {
+        let body = body.as_ref();
+        let (head, whole) = self.head(status, Some(body.len() as u64));
+        let mut bytes = head.into_bytes();
+        if !self.is_head_only {
+            bytes.extend_from_slice(body);
+        }
+        self.given.set(Given::Begun);
+        (&mut &*self.stream).write_all(&bytes)?;
+        self.given.set(whole);
+        Ok(())
+    }
+
+    /// Begins an answer whose length is not known yet.
+    ///
+    /// # Errors
+    /// When the client has gone, or takes nothing.
+    pub fn start(self, status: u16) -> io::Result<Out<'c>> {
+        let ending = if self.version == 0 { Ending::Connection } else { Ending::Chunk };
+        self.begin(status, ending)
+    }
+
+    /// Begins an answer of this length.
+    ///
+    /// # Errors
+    /// When the client has gone, or takes nothing.
+    pub fn start_sized(self, status: u16, length: u64) -> io::Result<Out<'c>> {
+        self.begin(status, Ending::Length(length))
+    }
+
+    fn begin(self, status: u16, ending: Ending) -> io::Result<Out<'c>> {
+        let length = if let Ending::Length(length) = ending { Some(length) } else { None };
+        let (head, whole) = self.head(status, length);
+        self.given.set(Given::Begun);
+        (&mut &*self.stream).write_all(head.as_bytes())?;
+        Ok(Out {
+            stream: self.stream,
+            given: self.given,
+            whole,
+            ending,
+            is_head_only: self.is_head_only,
+            gathered: Vec::new(),
+        })
+    }
+
+    /// The head, and what the answer will be when it is whole.
+    fn head(&self, status: u16, length: Option<u64>) -> (String, Given) {
+        let mut head = format!("HTTP/1.1 {status} {}\r\n{}", reason(status), self.headers);
+        let _never_fails = match length {
+            Some(length) => write!(head, "content-length: {length}\r\n"),
+            None if self.version == 0 => Ok(()),
+            None => write!(head, "transfer-encoding: chunked\r\n"),
+        };
+        let ends_with_connection = self.version == 0 && length.is_none();
+        let is_last = ends_with_connection || self.ending.is_none_or(Stopped::is_now);
+        if is_last {
+            head.push_str("connection: close\r\n");
+        } else if self.version == 0 {
+            head.push_str("connection: keep-alive\r\n");
+        }
+        head.push_str("\r\n");
+        (head, if is_last { Given::Last } else { Given::Whole })
+    }
+}
+
+/// Where the body of an answer ends.
+#[derive(Clone, Copy, Debug)]
+enum Ending {
+    /// After so many more bytes.
+    Length(u64),
+    Chunk,
+    Connection,
+}
+
+/// The body of an answer that has begun. What is written is gathered; flushing sends it at once.
+/// [`Out::finish`] ends it. If it is dropped before, the connection ends, so that the client sees that
+/// something is missing.
+#[must_use = "an answer that is not finished ends the connection"]
+pub struct Out<'c> {
+    stream: &'c TcpStream,
+    given: &'c Cell<Given>,
+    whole: Given,
+    ending: Ending,
+    is_head_only: bool,
+    gathered: Vec<u8>,
+}
+
+impl Out<'_> {
+    /// Ends the answer.
+    ///
+    /// # Errors
+    /// When the client has gone, or takes nothing; `InvalidInput` when it is shorter than was said.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.flush()?;
+        match self.ending {
+            _ if self.is_head_only => {}
+            Ending::Chunk => self.stream.write_all(b"0\r\n\r\n")?,
+            Ending::Length(1..) => return Err(unlike_said()),
+            Ending::Length(0) | Ending::Connection => {}
+        }
+        self.given.set(self.whole);
+        Ok(())
+    }
+}
+
+impl Write for Out<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Ending::Length(left) = &mut self.ending {
+            *left = left.checked_sub(bytes.len() as u64).ok_or_else(unlike_said)?;
+        }
+        if !self.is_head_only {
+            self.gathered.extend_from_slice(bytes);
+        }
+        if self.gathered.len() >= GATHERED {
+            self.flush()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        // An empty chunk would be the end.
+        if self.gathered.is_empty() {
+            return Ok(());
+        }
+        if matches!(self.ending, Ending::Chunk) {
+            let line = format!("{:x}\r\n", self.gathered.len());
+            self.gathered.splice(..0, line.into_bytes());
+            self.gathered.extend_from_slice(b"\r\n");
+        }
+        self.stream.write_all(&self.gathered)?;
+        self.gathered.clear();
+        Ok(())
+    }
+}
+
+fn unlike_said() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "the answer has not the length that was said")
+}
+
+/// What a status means, for people.
+fn reason(status: u16) -> &'static str {
+    match status {
+        200 => "OK",
+        204 => "No Content",
+        400 => "Bad Request",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        408 => "Request Timeout",
+        413 => "Content Too Large",
+        431 => "Request Header Fields Too Large",
+        500 => "Internal Server Error",
+        501 => "Not Implemented",
+        503 => "Service Unavailable",
+        505 => "HTTP Version Not Supported",
+        _ => "Unknown",
+    }
+}

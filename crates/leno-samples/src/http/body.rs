@@ -1,0 +1,157 @@
+//! Reading a body.
+
+use std::io::{self, BufRead, ErrorKind, Read, Write};
+
+use leno::io::net::TcpStream;
+
+use super::framing::Framing;
+use super::input::Input;
+
+/// Bytes of the line before a chunk, and of all trailers together.
+const MOST_OVERHEAD: usize = 1024;
+
+/// The body of a request or of an answer, to be read to its end.
+///
+/// # Errors
+/// `FileTooLarge` when it is larger than allowed, `InvalidData` when its chunks are malformed,
+/// `UnexpectedEof` when the connection ends before it does.
+pub struct Body<'c> {
+    input: &'c mut Input,
+    rest: Rest,
+    /// How many more bytes are allowed.
+    allowed: u64,
+    /// Who waits to be told to go on before sending the body (`Expect: 100-continue`).
+    waiting: Option<&'c TcpStream>,
+}
+
+/// What is still to come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rest {
+    /// So many bytes.
+    Length(u64),
+    /// So many bytes of a chunk, then others.
+    Chunk(u64),
+    /// A chunk, from its first line on.
+    Chunks,
+    /// Everything until the connection ends.
+    UntilEnd,
+    Nothing,
+}
+
+impl<'c> Body<'c> {
+    pub(super) fn new(input: &'c mut Input, framing: Framing, allowed: u64) -> Body<'c> {
+        let rest = match framing {
+            Framing::Length(0) => Rest::Nothing,
+            Framing::Length(length) => Rest::Length(length),
+            Framing::Chunked => Rest::Chunks,
+            Framing::UntilEnd => Rest::UntilEnd,
+        };
+        input.is_in_body = rest != Rest::Nothing;
+        Body { input, rest, allowed, waiting: None }
+    }
+
+    /// The peer sends it only when told so.
+    pub(super) fn on_demand(mut self, peer: &'c TcpStream) -> Body<'c> {
+        self.waiting = (self.rest != Rest::Nothing).then_some(peer);
+        self
+    }
+
+    /// How long it is, or the rest of it, if that is known.
+    pub fn length(&self) -> Option<u64> {
+        match self.rest {
+            Rest::Length(length) => Some(length),
+            Rest::Nothing => Some(0),
+            _ => None,
+        }
+    }
+
+    /// Reads the rest, if that is not much, so that another request can follow: whether it can.
+    pub(super) fn skip(&mut self, most: u64) -> bool {
+        if self.waiting.is_some() {
+            return false;
+        }
+        let skipped = io::copy(&mut self.take(most), &mut io::sink());
+        skipped.is_ok() && self.rest == Rest::Nothing
+    }
+
+    fn end(&mut self) -> usize {
+        self.rest = Rest::Nothing;
+        self.input.is_in_body = false;
+        0
+    }
+
+    /// The line before a chunk. The last chunk is empty, and trailers follow, which nobody wants.
+    fn begin_chunk(&mut self) -> io::Result<()> {
+        let length = loop {
+            match httparse::parse_chunk_size(self.input.buffered()) {
+                Ok(httparse::Status::Complete((line, length))) => {
+                    self.input.consume(line);
+                    break length;
+                }
+                Ok(_) if self.input.buffered().len() < MOST_OVERHEAD => {
+                    if self.input.fill()? == 0 {
+                        return Err(ErrorKind::UnexpectedEof.into());
+                    }
+                }
+                _ => return Err(malformed("the length of a chunk")),
+            }
+        };
+        self.rest = Rest::Chunk(length);
+        if length == 0 {
+            let mut trailers = Vec::new();
+            while !trailers.ends_with(b"\n\r\n") && trailers != b"\r\n" {
+                let left = (MOST_OVERHEAD - trailers.len()) as u64;
+                if self.input.by_ref().take(left).read_until(b'\n', &mut trailers)? == 0 {
+                    return Err(malformed("what follows the last chunk"));
+                }
+            }
+            self.end();
+        }
+        Ok(())
+    }
+
+    fn end_chunk(&mut self) -> io::Result<()> {
+        let mut end = [0; 2];
+        self.input.read_exact(&mut end)?;
+        self.rest = Rest::Chunks;
+        if end == *b"\r\n" { Ok(()) } else { Err(malformed("the end of a chunk")) }
+    }
+}
+
+impl Read for Body<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if let Some(mut peer) = self.waiting.take() {
+            peer.write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
+        }
+        let most = loop {
+            match self.rest {
+                Rest::Nothing => return Ok(0),
+                Rest::Chunks => self.begin_chunk()?,
+                Rest::Chunk(0) => self.end_chunk()?,
+                Rest::Length(left) | Rest::Chunk(left) => {
+                    break left.min(buffer.len() as u64) as usize;
+                }
+                Rest::UntilEnd => break buffer.len(),
+            }
+        };
+        let count = self.input.read(&mut buffer[..most])?;
+        let allowed = self.allowed.checked_sub(count as u64);
+        self.allowed = allowed.ok_or_else(|| {
+            io::Error::new(ErrorKind::FileTooLarge, "the body is larger than allowed")
+        })?;
+        match &mut self.rest {
+            Rest::UntilEnd if count == 0 => return Ok(self.end()),
+            _ if count == 0 && most > 0 => return Err(ErrorKind::UnexpectedEof.into()),
+            Rest::Length(left) | Rest::Chunk(left) => *left -= count as u64,
+            _ => {}
+        }
+        if self.rest == Rest::Length(0) {
+            self.end();
+        }
+        Ok(count)
+    }
+}
+
+fn malformed(what: &str) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, format!("{what} is malformed"))
+}

@@ -1,0 +1,61 @@
+//! All connections, and what they may do.
+
+use std::io;
+use std::time::Duration;
+
+use leno::io::net::TcpListener;
+
+use super::answer::Answer;
+use super::connection::{Request, serve_connection};
+use crate::serve::{self, Stopped};
+
+/// What a server allows.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// How many connections, and for how long after the order to stop.
+    pub server: serve::Limits,
+    /// Bytes of a request's head.
+    pub head_bytes: usize,
+    /// Bytes of a request's body.
+    pub body_bytes: u64,
+    /// For how long a connection may be open without a request.
+    pub idle: Duration,
+    /// For how long a head may take, however steadily it trickles.
+    pub head: Duration,
+    /// For how long a client may send nothing of its body, or take nothing of its answer.
+    pub stall: Duration,
+    /// For how long a request may take, from its head to the end of its answer.
+    pub request: Duration,
+}
+
+impl Default for Limits {
+    /// 16 KiB and 1 MiB; 30 seconds idle, 5 for a head, 10 without progress, a minute for all.
+    fn default() -> Self {
+        Limits {
+            server: serve::Limits::default(),
+            head_bytes: 16 * 1024,
+            body_bytes: 1024 * 1024,
+            idle: Duration::from_secs(30),
+            head: Duration::from_secs(5),
+            stall: Duration::from_secs(10),
+            request: Duration::from_secs(60),
+        }
+    }
+}
+
+/// Serves until told to stop: then idle connections end, and the others after their answers. Whether all
+/// have ended within the grace.
+///
+/// # Panics
+/// As [`serve::serve`].
+pub fn serve(
+    listener: TcpListener,
+    stopped: &Stopped,
+    limits: &Limits,
+    handler: impl Fn(&mut Request<'_>, Answer<'_>) -> io::Result<()>,
+) -> bool {
+    serve::serve(listener, stopped, limits.server, |stream| {
+        // That a client went away is no news, and the handler knows of its own errors.
+        let _ended = serve_connection(&stream, stopped, limits, &handler);
+    })
+}

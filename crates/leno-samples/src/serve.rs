@@ -1,0 +1,140 @@
+//! The loop that all servers share: it accepts, has so many connections at most, and ends in two steps.
+//!
+//! ```text
+//!   acceptor --- stream ---> server --- spawns ---> a coroutine per connection
+//!      ^                        ^                        ^
+//!   1. cancelled             3. cancelled,            2. sees the order, and
+//!      when told to stop        with all that it has,    ends when it likes
+//!                               when the grace is over
+//! ```
+//!
+//! Step 1 closes the channel between the two; so the server's loop ends, and its scope waits for the
+//! connections. Nothing is counted or listed by hand: whoever ends a scope ends what is in it.
+
+use std::convert::Infallible;
+use std::io;
+use std::time::Duration;
+
+use leno::channel::{Receiver, Semaphore, Sender, Shared, WaitGroup, channel, shared};
+use leno::io::net::{TcpListener, TcpStream};
+use leno::io::signal::{Signal, Signals};
+use leno::kernel::scope;
+
+/// The right to stop a server, from any thread. Dropping it is the order.
+#[derive(Debug)]
+pub struct Stop(
+    #[expect(dead_code, reason = "it is there to be dropped")] Sender<Infallible, Shared>,
+);
+
+/// Where the order to stop is seen, by as many as like.
+#[derive(Clone, Debug)]
+pub struct Stopped(Receiver<Infallible, Shared>);
+
+/// An order to stop, and where it is seen.
+pub fn stop() -> (Stop, Stopped) {
+    // Nothing can be sent; that the channel is closed is the message.
+    let (order, seen) = shared::channel();
+    (Stop(order), Stopped(seen))
+}
+
+impl Stop {
+    /// Waits for Ctrl-C or a polite `kill`, and gives the order.
+    ///
+    /// # Errors
+    /// When the system refuses to tell of signals.
+    pub fn on_signal(self) -> io::Result<()> {
+        let signal = Signals::new(&[Signal::Interrupt, Signal::Terminate])?.recv()?;
+        eprintln!("{signal}: ending");
+        Ok(())
+    }
+}
+
+impl Stopped {
+    /// Waits for the order.
+    pub fn wait(&self) {
+        let _closed = self.0.recv();
+    }
+
+    /// Whether it has been given.
+    pub fn is_now(&self) -> bool {
+        self.0.is_closed()
+    }
+
+    /// Something to receive from in a select: it fails when the order is given.
+    pub fn order(&self) -> &Receiver<Infallible, Shared> {
+        &self.0
+    }
+}
+
+/// What a server allows.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Connections at once. Those beyond wait in the system's line.
+    pub connections: usize,
+    /// After the order to stop: for how long connections may go on.
+    pub grace: Duration,
+}
+
+impl Default for Limits {
+    /// 1,000 connections, 10 seconds.
+    fn default() -> Self {
+        Limits { connections: 1000, grace: Duration::from_secs(10) }
+    }
+}
+
+/// Serves each connection by a coroutine of its own, until told to stop. Then nothing more is accepted,
+/// and the connections have some grace to end by themselves.
+///
+/// Returns when all have ended: whether by themselves.
+///
+/// # Panics
+/// Outside of a coroutine with a stack; or when a connection's code panics and all have ended.
+pub fn serve(
+    listener: TcpListener,
+    stopped: &Stopped,
+    limits: Limits,
+    connection: impl Fn(TcpStream),
+) -> bool {
+    let doors = Semaphore::local(limits.connections);
+    let servers = WaitGroup::local();
+    scope(|scope| {
+        let (accepted, streams) = channel();
+        let acceptor = scope.spawn(move || accept(&listener, &accepted));
+        let is_serving = servers.worker();
+        let server = scope.spawn(|| {
+            let _ends_last = is_serving;
+            leno::kernel::scope(|connections| {
+                for stream in streams {
+                    let Ok(door) = doors.acquire() else { break };
+                    let connection = &connection;
+                    connections.spawn(move || {
+                        let _open = door;
+                        connection(stream);
+                    });
+                }
+            });
+        });
+        stopped.wait();
+        acceptor.cancel();
+        let in_time = servers.wait_timeout(limits.grace).is_ok();
+        if !in_time {
+            server.cancel();
+        }
+        in_time
+    })
+}
+
+/// Hands connections on, one at a time, so that the rest wait in the system's line.
+fn accept(listener: &TcpListener, accepted: &Sender<TcpStream>) {
+    for stream in listener.incoming() {
+        match stream {
+            Ok(stream) => {
+                if accepted.send(stream).is_err() {
+                    break;
+                }
+            }
+            // Of descriptors, say. It goes on when there are some again.
+            Err(error) => eprintln!("cannot accept: {error}"),
+        }
+    }
+}

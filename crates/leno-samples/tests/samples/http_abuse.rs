@@ -1,0 +1,243 @@
+//! Clients that misbehave, and what the limits do about them.
+
+use std::cell::Cell;
+use std::io::{self, ErrorKind, Read, Write};
+use std::rc::Rc;
+
+use leno::io::time::sleep;
+use leno::kernel::spawn_local;
+use leno_samples::http::{Client, Limits};
+
+use crate::http::{Server, bytes, handle, patient, say};
+use crate::support::{MS, connect, leaves_nothing, listener, reset};
+
+/// Whether the server still serves.
+fn is_well(server: &Server) -> bool {
+    let mut text = String::new();
+    let mut client = Client::connect(server.address).unwrap();
+    client.get("/").unwrap().body.read_to_string(&mut text).unwrap();
+    text == "hello"
+}
+
+#[track_caller]
+fn is_refused(server: &Server, request: &str, status: u16) {
+    let heard = say(server.address, request);
+    assert!(heard.starts_with(&format!("HTTP/1.1 {status} ")), "{status}: {heard}");
+    assert!(heard.contains("connection: close"), "{heard}");
+}
+
+#[test]
+fn what_is_too_large_or_malformed_is_refused() {
+    leaves_nothing(|| {
+        let limits = Limits { head_bytes: 1000, body_bytes: 100, ..patient() };
+        let server = Server::new(limits);
+        let head = |headers: &str| format!("POST /echo HTTP/1.1\r\n{headers}\r\n");
+        is_refused(&server, &head(&format!("a: {}\r\n", "b".repeat(2000))), 431);
+        is_refused(&server, &format!("GET /{}", "a".repeat(20_000)), 431);
+        is_refused(&server, &head(&"a: b\r\n".repeat(65)), 431);
+        is_refused(&server, &head("content-length: 101\r\n"), 413);
+        let chunked = head("transfer-encoding: chunked\r\n");
+        let chunk = format!("40\r\n{}\r\n", "a".repeat(64));
+        is_refused(&server, &format!("{chunked}{chunk}{chunk}0\r\n\r\n"), 413);
+        is_refused(&server, &format!("{chunked}what\r\n"), 400);
+        is_refused(&server, &format!("{chunked}fffffffffffffffff\r\n"), 400);
+        is_refused(&server, &format!("{chunked}{}", "1".repeat(5000)), 400);
+        is_refused(&server, &format!("{chunked}1\r\nab"), 400);
+        is_refused(&server, &format!("{chunked}5\r\na"), 400);
+        is_refused(&server, &format!("{chunked}0\r\n{}", "a: b\r\n".repeat(500)), 400);
+        is_refused(&server, &head("content-length: 1\r\ntransfer-encoding: chunked\r\n"), 400);
+        is_refused(&server, "\x16\x03\x01\x02\x00\x01\r\n\r\n", 400);
+        is_refused(&server, "GET / HTTP/9.9\r\n\r\n", 505);
+        assert!(is_well(&server));
+        assert!(server.stop());
+    });
+}
+
+/// A byte at a time, for ever.
+#[test]
+fn heads_that_trickle_are_cut_off_and_others_served() {
+    leaves_nothing(|| {
+        let server = Server::new(Limits { head: 50 * MS, ..patient() });
+        let address = server.address;
+        let slow: Vec<_> = (0..50)
+            .map(|_| {
+                spawn_local(move || {
+                    let mut stream = connect(address);
+                    stream.write_all(b"GET / HTTP/1.1\r\na: ").unwrap();
+                    let mut reads = stream.try_clone().unwrap();
+                    let trickle = spawn_local(move || {
+                        while stream.write_all(b"b").is_ok() {
+                            sleep(5 * MS);
+                        }
+                    });
+                    let mut heard = [0; 12];
+                    reads.read_exact(&mut heard).unwrap();
+                    assert_eq!(&heard, b"HTTP/1.1 408");
+                    trickle.cancel();
+                })
+            })
+            .collect();
+        assert!(is_well(&server));
+        slow.into_iter().for_each(|one| one.join().unwrap());
+        assert!(server.stop());
+    });
+}
+
+const POST: &[u8] = b"POST /echo HTTP/1.1\r\ncontent-length: 1000\r\n\r\n";
+
+#[test]
+fn bodies_that_stop_are_given_up() {
+    leaves_nothing(|| {
+        let server = Server::new(Limits { stall: 30 * MS, ..patient() });
+        let mut stream = connect(server.address);
+        stream.write_all(POST).unwrap();
+        let mut heard = [0; 12];
+        stream.read_exact(&mut heard).unwrap();
+        assert_eq!(&heard, b"HTTP/1.1 408");
+        drop(stream);
+        assert!(is_well(&server));
+        assert!(server.stop());
+    });
+}
+
+/// Never silent for long, and never done.
+#[test]
+fn bodies_that_trickle_are_cut_off() {
+    leaves_nothing(|| {
+        let server = Server::new(Limits { request: 100 * MS, ..patient() });
+        let mut stream = connect(server.address);
+        stream.write_all(POST).unwrap();
+        while stream.write_all(b"a").is_ok() {
+            sleep(5 * MS);
+        }
+        drop(stream);
+        assert!(is_well(&server));
+        assert!(server.stop());
+    });
+}
+
+#[test]
+fn who_does_not_take_the_answer_is_given_up() {
+    leaves_nothing(|| {
+        let failed = Rc::new(Cell::new(0));
+        let counts = failed.clone();
+        let limits = Limits { stall: 30 * MS, ..patient() };
+        let server = Server::with(limits, move |_, answer| {
+            // More than the system's buffers hold.
+            let result = answer.send(200, vec![0; 32 << 20]);
+            assert_eq!(result.as_ref().unwrap_err().kind(), ErrorKind::TimedOut);
+            counts.set(counts.get() + 1);
+            result
+        });
+        let clients: Vec<_> = (0..3)
+            .map(|_| {
+                let mut stream = connect(server.address);
+                stream.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+                stream
+            })
+            .collect();
+        while failed.get() < 3 {
+            sleep(MS);
+        }
+        drop(clients);
+        assert!(server.stop());
+    });
+}
+
+#[test]
+fn resets_at_any_time_end_one_connection_only() {
+    leaves_nothing(|| {
+        let server = Server::new(patient());
+        let address = server.address;
+        let clients: Vec<_> = (0..60)
+            .map(|n| {
+                spawn_local(move || {
+                    let mut stream = connect(address);
+                    let said: &[u8] = match n % 6 {
+                        0 => b"",
+                        1 => b"GET /",
+                        2 => b"POST /echo HTTP/1.1\r\ncontent-length: 10\r\n\r\nabc",
+                        3 => b"GET /sized?8000000 HTTP/1.1\r\n\r\n",
+                        4 => {
+                            b"POST /through HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc"
+                        }
+                        _ => b"GET / HTTP/1.1\r\n\r\n",
+                    };
+                    stream.write_all(said).unwrap();
+                    if n % 6 == 5 {
+                        stream.read_exact(&mut [0; 10]).unwrap();
+                    }
+                    sleep(MS * (n / 6));
+                    reset(stream);
+                })
+            })
+            .collect();
+        clients.into_iter().for_each(|client| client.join().unwrap());
+        assert!(is_well(&server));
+        assert!(server.stop());
+    });
+}
+
+/// The client takes a little at a time, so that nearly every write is a partial one.
+#[test]
+fn large_answers_reach_slow_readers_whole() {
+    leaves_nothing(|| {
+        let server = Server::new(patient());
+        let mut stream = connect(server.address);
+        stream.write_all(b"GET /sized?3000000 HTTP/1.1\r\nconnection: close\r\n\r\n").unwrap();
+        let (mut heard, mut part) = (Vec::new(), [0; 10_007]);
+        loop {
+            match stream.read(&mut part).unwrap() {
+                0 => break,
+                count => heard.extend_from_slice(&part[..count]),
+            }
+            leno::kernel::yield_now();
+        }
+        assert!(heard.ends_with(&bytes(3_000_000)));
+        assert!(server.stop());
+    });
+}
+
+#[test]
+fn connections_beyond_the_limit_wait_in_line() {
+    leaves_nothing(|| {
+        let mut limits = patient();
+        limits.server.connections = 2;
+        let server = Server::new(limits);
+        let address = server.address;
+        let holders: Vec<_> = (0..2).map(|_| Client::connect(address).unwrap()).collect();
+        let mut holders = holders.into_iter();
+        for holder in holders.as_mut_slice() {
+            holder.get("/").unwrap().body.read_to_end(&mut Vec::new()).unwrap();
+        }
+        let is_served = Rc::new(Cell::new(false));
+        let tells = is_served.clone();
+        let waits = spawn_local(move || {
+            let answer = say(address, "GET / HTTP/1.1\r\n\r\n");
+            tells.set(true);
+            answer
+        });
+        sleep(20 * MS);
+        assert!(!is_served.get());
+        drop(holders.next());
+        assert!(waits.join().unwrap().ends_with("hello"));
+        drop(holders);
+        assert!(server.stop());
+    });
+}
+
+#[test]
+fn the_idle_are_sent_away() {
+    leaves_nothing(|| {
+        let (listener, address) = listener();
+        let mut asks_once = connect(address);
+        asks_once.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+        let mut never_asks = connect(address);
+        // By now both wait in line, and what is asked is there.
+        let limits = Limits { idle: 10 * MS, ..patient() };
+        let server = Server::at(listener, limits, handle);
+        assert!(io::read_to_string(&mut asks_once).unwrap().ends_with("hello"));
+        assert_eq!(io::read_to_string(&mut never_asks).unwrap(), "");
+        assert!(server.stop());
+    });
+}
