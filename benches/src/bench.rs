@@ -17,9 +17,11 @@ mod instructions;
 pub mod memory;
 pub mod messages;
 pub mod migrate;
+pub mod pipeline;
 pub mod resume;
 pub mod rings;
 pub mod select;
+pub mod sockets;
 pub mod spawn;
 pub mod timers;
 pub mod tree;
@@ -28,7 +30,7 @@ pub mod unwind;
 pub mod wake;
 
 /// Peers a user may name; leno itself always takes part.
-pub const PEERS: [&str; 13] = [
+pub const PEERS: [&str; 14] = [
     "corosensei",
     "generator",
     "may",
@@ -38,6 +40,7 @@ pub const PEERS: [&str; 13] = [
     "thread",
     "dyn call",
     "callback",
+    "iterator",
     "go",
     "luajit",
     "boost",
@@ -132,7 +135,7 @@ impl Scale {
 
 /// Every bench, in the order of the report.
 pub fn all() -> &'static [Bench] {
-    static ALL: [Bench; 33] = [
+    static ALL: [Bench; 37] = [
         resume::DEPTH_0,
         resume::DEPTH_1,
         resume::DEPTH_4,
@@ -158,6 +161,7 @@ pub fn all() -> &'static [Bench] {
         messages::CHAIN_5,
         messages::CHAIN_5000,
         messages::RING,
+        pipeline::PIPELINE,
         turns::YIELD,
         select::SELECT_8,
         timers::CANCEL,
@@ -166,6 +170,9 @@ pub fn all() -> &'static [Bench] {
         wake::WAKE,
         explore::BUFFER,
         explore::QUEUE,
+        sockets::ECHO,
+        sockets::ECHO_IDLE,
+        sockets::CONNECT,
     ];
     &ALL
 }

@@ -21,7 +21,7 @@ fn leaves_nothing(body: impl FnOnce() + 'static) {
     support::run(|| drop(pair()));
     let before = descriptors();
     let system = LocalSystem::new();
-    let body = system.spawn(body);
+    let body = system.spawn(|| support::or_end(body));
     let report = system.run().unwrap();
     body.join().unwrap();
     assert_eq!((report.panicked, report.alive.len()), (0, 0), "{report:?}");
@@ -203,8 +203,7 @@ fn partial_writes_lose_nothing() {
     leaves_nothing(|| {
         let (near, far) = pair();
         socket2::SockRef::from(&near).set_send_buffer_size(4096).unwrap();
-        socket2::SockRef::from(&far).set_recv_buffer_size(4096).unwrap();
-        let bytes: Rc<Vec<u8>> = Rc::new((0..500_000_u32).map(|n| (n % 253) as u8).collect());
+        let bytes: Rc<Vec<u8>> = Rc::new((0..1_000_003_u32).map(|n| (n % 253) as u8).collect());
         let sent = bytes.clone();
         let writer = spawn_local(move || {
             let (mut rest, mut writes) = (&sent[..], 0);
@@ -225,6 +224,35 @@ fn partial_writes_lose_nothing() {
         }
         assert!(got == *bytes);
         assert!(writer.join().unwrap() > 1, "no write was a partial one");
+    });
+}
+
+/// Urgent data splits what is read: a short read, and yet there is more.
+#[test]
+fn urgent_data_keeps_nothing_back() {
+    leaves_nothing(|| {
+        let (near, far) = pair();
+        let writer = spawn_local(move || {
+            for _ in 0..3 {
+                sleep(MS);
+                (&near).write_all(b"before ").unwrap();
+                socket2::SockRef::from(&near).send_out_of_band(b"!").unwrap();
+                (&near).write_all(b"behind").unwrap();
+                // It is heard, or there would be two urgent ones, the first of which is none any more.
+                (&near).read_exact(&mut [0]).unwrap();
+            }
+        });
+        let mut buffer = [0; 64];
+        for _ in 0..3 {
+            let mut got = Vec::new();
+            while got.len() < 13 {
+                let count = (&far).read(&mut buffer).unwrap();
+                got.extend_from_slice(&buffer[..count]);
+            }
+            assert_eq!(got, b"before behind");
+            (&far).write_all(b".").unwrap();
+        }
+        writer.join().unwrap();
     });
 }
 

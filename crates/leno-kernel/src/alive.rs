@@ -137,12 +137,13 @@ impl Alive {
                 None => "whoever holds it".to_owned(),
             },
             Reason::Sleeping => "time".to_owned(),
-            Reason::Io => "the machine".to_owned(),
+            Reason::Io | Reason::Descriptor(..) => "the machine".to_owned(),
             Reason::Blocking => "a helper thread".to_owned(),
             Reason::Children => "the last of its children".to_owned(),
             Reason::Future if self.wakers > 0 => count(self.wakers, "waker"),
             Reason::Passive | Reason::Future => "whoever knows it".to_owned(),
             Reason::Scheduling => "one of its sink".to_owned(),
+            Reason::Answer(_) => "whom it has called".to_owned(),
             Reason::Choosing(_) | Reason::Entry(_) => return None,
         })
     }

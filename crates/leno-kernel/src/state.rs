@@ -12,6 +12,7 @@
 
 use core::fmt;
 
+use crate::io::Interest;
 use crate::{Co, Object};
 
 /// What a coroutine is doing.
@@ -52,12 +53,16 @@ pub enum Reason {
     Children,
     /// A time.
     Sleeping,
-    /// A file descriptor.
+    /// The machine to have done something.
     Io,
+    /// A descriptor, by its number, to become ready for this.
+    Descriptor(i32, Interest),
     /// A call of one of its entries.
     Entry(Object),
     /// A lock.
     Lock(Object),
+    /// The answer to a call of this.
+    Answer(Object),
     /// A future, woken by whoever holds its waker.
     Future,
     /// A closure on a helper thread.
@@ -104,8 +109,11 @@ impl Reason {
             | Reason::Blocked(object)
             | Reason::Choosing(object)
             | Reason::Entry(object)
-            | Reason::Lock(object) => object.is_shared(),
-            Reason::Io | Reason::Blocking | Reason::JoiningOutside(_) => true,
+            | Reason::Lock(object)
+            | Reason::Answer(object) => object.is_shared(),
+            Reason::Io | Reason::Descriptor(..) | Reason::Blocking | Reason::JoiningOutside(_) => {
+                true
+            }
             Reason::Passive
             | Reason::Joining(_)
             | Reason::Children
@@ -120,7 +128,9 @@ impl Reason {
     /// How a coroutine ends that waits for this in vain.
     pub(crate) fn when_nobody_comes(self) -> Outcome {
         match self {
-            Reason::Hungry(_) | Reason::Choosing(_) | Reason::Entry(_) => Outcome::Starved,
+            Reason::Hungry(_) | Reason::Choosing(_) | Reason::Entry(_) | Reason::Answer(_) => {
+                Outcome::Starved
+            }
             Reason::Blocked(_) => Outcome::Blockaged,
             _ => Outcome::Exited,
         }
@@ -135,7 +145,8 @@ impl Reason {
             | Reason::Blocked(object)
             | Reason::Choosing(object)
             | Reason::Entry(object)
-            | Reason::Lock(object) => {
+            | Reason::Lock(object)
+            | Reason::Answer(object) => {
                 let (text, object) = (self.to_string(), object.to_string());
                 text.replace(&object, &format!("'{name}' ({object})"))
             }
@@ -175,8 +186,12 @@ impl fmt::Display for Reason {
             Reason::Children => f.write_str("waiting for the children of its scope"),
             Reason::Sleeping => f.write_str("sleeping"),
             Reason::Io => f.write_str("waiting for I/O"),
+            Reason::Descriptor(number, interest) => {
+                write!(f, "waiting to {interest} descriptor {number}")
+            }
             Reason::Entry(object) => write!(f, "waiting for a call of {object}"),
             Reason::Lock(lock) => write!(f, "waiting for lock {lock}"),
+            Reason::Answer(callee) => write!(f, "waiting for the answer of {callee}"),
             Reason::Future => f.write_str("waiting for a future"),
             Reason::Blocking => f.write_str("waiting for a helper thread"),
             Reason::Scheduling => f.write_str("waiting for one of its sink"),

@@ -131,6 +131,7 @@ fn target(state: State) -> (&'static str, Target) {
             Reason::Choosing(select) => object("selects", "select", select),
             Reason::Entry(entry) => object("serves", "entry", entry),
             Reason::Lock(lock) => object("locks", "lock", lock),
+            Reason::Answer(callee) => object("calls", "callee", callee),
             Reason::Joining(Some(co)) | Reason::JoiningOutside(Some(co)) => {
                 ("joins", Target::Co(co))
             }
@@ -139,7 +140,7 @@ fn target(state: State) -> (&'static str, Target) {
             }
             Reason::Children => thing("joins", "children of its scope"),
             Reason::Sleeping => thing("sleeps", "time"),
-            Reason::Io => thing("waits", "I/O"),
+            Reason::Io | Reason::Descriptor(..) => thing("waits", "I/O"),
             Reason::Future => thing("polls", "a waker"),
             Reason::Blocking => thing("waits", "helper threads"),
             Reason::Scheduling => thing("schedules", "its sink"),
