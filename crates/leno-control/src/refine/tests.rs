@@ -42,7 +42,7 @@ fn blocks_are_those_of_the_plain_way() {
     };
     let events = [Event::read(""), Event::write(""), Event::Spawn];
     let mut sizes = [0; 60];
-    for _ in 0..600 {
+    for _ in 0..150 {
         let count = 1 + below(59);
         let seen: Vec<bool> = (0..count).map(|_| below(8) == 0).collect();
         let holes = below(2) * 6;
@@ -64,7 +64,7 @@ fn blocks_are_those_of_the_plain_way() {
 
 #[test]
 fn a_long_chain_does_not_take_long() {
-    let count = 20_000;
+    let count = 5_000;
     let edges: Vec<Edges> = (0..count)
         .map(|at| (at + 1 < count).then(|| (Event::Spawn, at + 1)).into_iter().collect())
         .collect();
