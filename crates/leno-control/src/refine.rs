@@ -5,6 +5,9 @@
 //! smaller one need ever split others, so that a long chain does not take a time that grows with its
 //! square.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::event::Event;

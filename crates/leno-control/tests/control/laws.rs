@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::generate::{expr, meaning};
 use crate::lots::Lots;
 use leno_control::{
-    Automaton, ControlType, Event, Expr, Grammar, Monitor, Wire, compose, fits, pipeline,
+    Automaton, ControlType, Event, Expr, Grammar, Monitor, Wire, compose, fits, fits_over, pipeline,
 };
 
 /// Small alphabets make states meet.
@@ -256,6 +256,62 @@ fn a_misfit_has_a_run_that_leads_to_it_and_a_fit_keeps_every_promise() {
         }
     }
     assert!(fitting > 30 && not > 30, "{fitting} fit, {not} do not");
+}
+
+/// How many steps two need at least until each can choose to wait where the other one could be met but is
+/// not. They share nothing but two wires, `a` from the first and `b` to it.
+fn steps_to_a_circle(parts: [&ControlType; 2]) -> Option<usize> {
+    let joined = |x: &Event, y: &Event| match (x, y) {
+        (Event::Write(from), Event::Read(to)) | (Event::Read(to), Event::Write(from)) => from == to,
+        _ => false,
+    };
+    let served = |event: &Event, by: &ControlType| by.events().iter().any(|e| joined(event, e));
+    let [one, two] = parts.map(|part| part.automaton().states());
+    let mut seen = BTreeSet::from([(0, 0)]);
+    let mut level = vec![(0, 0)];
+    for steps in 0.. {
+        let mut next = Vec::new();
+        for (p, q) in level {
+            next.extend(one[p].edges().iter().filter(|e| e.0 == Event::Spawn).map(|e| (e.1, q)));
+            next.extend(two[q].edges().iter().filter(|e| e.0 == Event::Spawn).map(|e| (p, e.1)));
+            for (e, e_to) in one[p].edges().iter().filter(|edge| edge.0 != Event::Spawn) {
+                for (f, f_to) in two[q].edges().iter().filter(|edge| edge.0 != Event::Spawn) {
+                    if joined(e, f) {
+                        next.push((*e_to, *f_to));
+                    } else if served(e, parts[1]) && served(f, parts[0]) {
+                        return Some(steps);
+                    }
+                }
+            }
+        }
+        next.retain(|&node| seen.insert(node));
+        if next.is_empty() {
+            return None;
+        }
+        level = next;
+    }
+    None
+}
+
+#[test]
+fn circles_are_found_by_the_shortest_run() {
+    let mut lots = Lots::new(13);
+    let events = |texts: [&str; 3]| texts.map(|text| text.parse::<Event>().unwrap());
+    let (first, second) = (events(["Wa", "Rb", "S"]), events(["Ra", "Wb", "S"]));
+    let wires = [Wire::new("a", "a"), Wire::new("b", "b")];
+    let mut lengths = BTreeSet::new();
+    for n in 0..600 {
+        let one = random(&mut lots, 3 + n % 6, &first);
+        let two = random(&mut lots, 3 + n % 5, &second);
+        let expected = steps_to_a_circle([&one, &two]);
+        let found = match fits_over(&[("one", &one), ("two", &two)], &wires) {
+            Err(misfit) if misfit.part().is_none() => Some(misfit.trace().len()),
+            _ => None,
+        };
+        assert_eq!(found, expected, "{one} and {two}");
+        lengths.extend(found);
+    }
+    assert!(lengths.len() > 3, "{lengths:?}");
 }
 
 #[test]

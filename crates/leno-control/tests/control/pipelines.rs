@@ -112,7 +112,12 @@ fn k46_a_stage_that_cannot_fit_is_refused_when_the_pipeline_is_built() {
     ] {
         assert!(of(fitting).is_ok(), "{fitting:?}: {:?}", of(fitting));
     }
-    let misfits: [(&[&str], &str); 5] = [
+    let misfits: [(&[&str], &str); 6] = [
+        (
+            &["R+", "R*"],
+            "stage 2 does not fit: stage 2 `R*` can never read: from the start it waits for ever to read, for \
+             nobody ever writes there",
+        ),
         (
             &["(RW)+", "R+", "(RW)+"],
             "stage 3 does not fit: stage 3 `(RW)+` can never read: from the start it waits for ever to \
