@@ -56,7 +56,7 @@ pub use alarm::Alarm;
 pub use attach::{AttachError, Back, Sink, attach};
 pub use block_on::{block_on, try_block_on};
 pub use blocking::{blocking, help};
-pub use caller::{current_stack, has_policy};
+pub use caller::{can_park, current_stack, has_policy};
 pub use clock::{Platform, RealTime, Time, VirtualTime};
 pub use co::{Co, Object};
 pub use dump::dump_all;
@@ -77,5 +77,5 @@ pub use state::{Outcome, Reason, State};
 pub use system::{System, SystemBuilder};
 pub use wait::{
     Waiter, Wake, call, cancel, choose, common_now, current, deadline_in, exit, give_way, now,
-    park, park_until, sleep, unpark, unpark_partner, unpark_with, yield_now,
+    park, park_deaf, park_until, sleep, unpark, unpark_partner, unpark_with, yield_now,
 };

@@ -34,8 +34,8 @@
 //!   descriptors.
 //! - [`channel`]: values and signals between coroutines, threads and futures: channels, select,
 //!   joins of several, timers, locks.
-//! - [`io`]: sockets and time, in the shapes of `std`, for coroutines, threads and futures;
-//!   [`io::memory`] is a network to test servers on.
+//! - [`io`]: sockets, files, processes, signals and time, in the shapes of `std`, for coroutines, threads
+//!   and futures; [`io::memory`] is a network to test servers on.
 //! - [`explore`]: tests that run a program under every schedule, and shrink and replay what fails.
 //! - [`picture`]: what happened in a system, as a timeline or a trace; who waits for what.
 //! - [`migrate`] and [`shared`]: stealing by other threads, and very many coroutines on few stacks.
