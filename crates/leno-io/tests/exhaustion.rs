@@ -90,6 +90,9 @@ fn few_descriptors() {
             let held = take_all();
             let error = TcpStream::connect(address).unwrap_err();
             assert_eq!(Exhausted::of(&error).unwrap().what(), Resource::Descriptors);
+            while said.borrow().len() < round {
+                sleep(MS);
+            }
             cpu.idles(200 * MS);
             assert_eq!((said.borrow().len(), served.get()), (round, 3 * (round - 1)));
             drop(held);

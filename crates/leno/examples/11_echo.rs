@@ -36,8 +36,7 @@ fn ask(address: SocketAddr, text: &str, pause: Duration) -> io::Result<String> {
         stream.read_exact(&mut answer[n..=n])?;
         sleep(pause);
     }
-    println!("client: {}", String::from_utf8_lossy(&answer));
-    Ok(text.to_owned())
+    Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -48,8 +47,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     drop(system.spawn(move || {
         let slow = spawn_local(move || ask(address, "slowly", Duration::from_millis(5)));
         let quick = spawn_local(move || ask(address, "quickly", Duration::ZERO));
-        quick.join().unwrap().unwrap();
-        slow.join().unwrap().unwrap();
+        println!("client: {}", quick.join().unwrap().unwrap());
+        println!("client: {}", slow.join().unwrap().unwrap());
         let mut silent = TcpStream::connect(address).unwrap();
         assert_eq!(silent.read(&mut [0]).unwrap(), 0);
         server.cancel();
