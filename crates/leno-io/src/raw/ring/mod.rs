@@ -44,6 +44,7 @@ mod perform_owned;
 mod tests;
 mod uring;
 
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use core::task::{Context, Poll};
 use std::cell::RefCell;
 use std::io;
@@ -67,6 +68,8 @@ pub(crate) struct Ring {
     watch: Descriptor<OwnedFd>,
     /// Calls [`Ring::reap`].
     reaper: Waker,
+    /// The system takes no more; see `uring.rs`.
+    is_broken: AtomicBool,
 }
 
 struct Inner {
@@ -100,7 +103,7 @@ pub(crate) fn is_available() -> bool {
     *AVAILABLE.get_or_init(|| Uring::new().is_ok_and(|uring| uring.is_able()))
 }
 
-/// This thread's ring, if the system gives one.
+/// This thread's ring, if the system gives one and takes operations.
 pub(crate) fn current() -> Option<Arc<Ring>> {
     thread_local!(static RING: RefCell<Option<Arc<Ring>>> = const { RefCell::new(None) });
     if !is_available() {
@@ -114,7 +117,7 @@ pub(crate) fn current() -> Option<Arc<Ring>> {
         }
         own.clone()
     });
-    ring.ok().flatten()
+    ring.ok().flatten().filter(|ring| !ring.is_broken.load(Relaxed))
 }
 
 impl Ring {
@@ -124,7 +127,7 @@ impl Ring {
         let inner = Mutex::new(Inner { uring, flights: Flights::default() });
         Ok(Arc::new_cyclic(|ring: &Weak<Ring>| {
             let reaper = Waker::from(Arc::new(Reaper(ring.clone())));
-            Ring { inner, watch, reaper }
+            Ring { inner, watch, reaper, is_broken: AtomicBool::new(false) }
         }))
     }
 
@@ -143,7 +146,8 @@ impl Ring {
             let flight = inner.flights.add(cargo);
             let entry = entry(inner.flights.memory(flight));
             // SAFETY: as the caller promises.
-            unsafe { inner.begin(flight, entry) };
+            let begun = unsafe { inner.begin(flight, entry) };
+            self.is_broken.fetch_or(!begun, Relaxed);
             inner.reap(&mut after);
             inner.flights.take(flight).map_or(Start::Aloft(flight), Start::Landed)
         };
@@ -225,17 +229,18 @@ impl Ring {
 }
 
 impl Inner {
-    /// Gives an operation to the system.
+    /// Gives an operation to the system; whether it has taken it.
     ///
     /// # Safety
     /// As for [`Ring::start`].
-    unsafe fn begin(&mut self, flight: u32, entry: Entry) {
+    unsafe fn begin(&mut self, flight: u32, entry: Entry) -> bool {
         // SAFETY: as the caller promises.
         let begun = unsafe { self.uring.submit(flight, entry) };
-        if let Err(error) = begun {
+        if let Err(error) = &begun {
             // The system has not taken it, and never will: see `Uring`.
             let _ = self.flights.land(flight, -error.raw_os_error().unwrap_or(libc::EIO));
         }
+        begun.is_ok()
     }
 
     /// Takes what has landed.

@@ -84,3 +84,23 @@ fn a_thread_that_ends_ends_what_it_began() {
         Err(error) => assert!(crate::fs::ended::is_cancelled(&error), "{error}"),
     }
 }
+
+#[test]
+fn when_the_system_takes_no_more_helpers_do_it() {
+    let Some((ring, reader, mut writer)) = set_up() else { return };
+    let system = LocalSystem::new();
+    let (there, reader) = (ring.clone(), Arc::new(reader));
+    let own = reader.clone();
+    let flies = system.spawn(move || read(&there, &own, None));
+    let refused = system.spawn(move || {
+        ring.inner().uring.break_down();
+        let refused = read(&ring, &reader, None).unwrap_err();
+        assert!(ring.is_broken.load(Relaxed));
+        // What was taken before lands.
+        writer.write_all(b"x").unwrap();
+        refused.kind()
+    });
+    system.run().unwrap();
+    assert_eq!(flies.join().unwrap().unwrap(), 1);
+    assert_eq!(refused.join().unwrap(), io::ErrorKind::PermissionDenied);
+}

@@ -61,6 +61,12 @@ impl Uring {
         own.try_clone_to_owned()
     }
 
+    /// As if the system had refused.
+    #[cfg(test)]
+    pub(super) fn break_down(&mut self) {
+        self.broken = Some(libc::EPERM);
+    }
+
     /// Gives an operation to the system, under this number.
     ///
     /// # Errors
