@@ -70,6 +70,6 @@ pub(crate) fn refuse_virtual() -> std::io::Error {
     std::io::Error::new(
         std::io::ErrorKind::Unsupported,
         "real I/O in virtual time: nobody could say at which time something outside happens; use \
-         real time, or a channel in place of the descriptor",
+         real time, a channel in place of the descriptor, or a network in memory (`io::memory`)",
     )
 }
