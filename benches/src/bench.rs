@@ -21,6 +21,7 @@ pub mod pipeline;
 pub mod resume;
 pub mod rings;
 pub mod select;
+pub mod sockets;
 pub mod spawn;
 pub mod timers;
 pub mod tree;
@@ -134,7 +135,7 @@ impl Scale {
 
 /// Every bench, in the order of the report.
 pub fn all() -> &'static [Bench] {
-    static ALL: [Bench; 34] = [
+    static ALL: [Bench; 37] = [
         resume::DEPTH_0,
         resume::DEPTH_1,
         resume::DEPTH_4,
@@ -169,6 +170,9 @@ pub fn all() -> &'static [Bench] {
         wake::WAKE,
         explore::BUFFER,
         explore::QUEUE,
+        sockets::ECHO,
+        sockets::ECHO_IDLE,
+        sockets::CONNECT,
     ];
     &ALL
 }

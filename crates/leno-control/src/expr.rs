@@ -122,7 +122,8 @@ impl Expr {
         let own = match self {
             Self::Either(_) => Binding::Either,
             Self::Seq(_) => Binding::Seq,
-            _ => Binding::Postfix,
+            Self::Plus(_) | Self::Star(_) | Self::Maybe(_) => Binding::Postfix,
+            Self::Nothing | Self::Event(_) | Self::Rule(_) => Binding::Leaf,
         };
         if own < tight {
             to.push('(');
@@ -147,7 +148,7 @@ impl Expr {
                 let _ = write!(to, "<{name}>");
             }
             Self::Plus(inner) | Self::Star(inner) | Self::Maybe(inner) => {
-                inner.put(to, Binding::Postfix, spaced);
+                inner.put(to, Binding::Leaf, spaced);
                 to.push(match self {
                     Self::Plus(_) => '+',
                     Self::Star(_) => '*',
@@ -164,6 +165,7 @@ enum Binding {
     Either,
     Seq,
     Postfix,
+    Leaf,
 }
 
 impl fmt::Display for Expr {

@@ -95,9 +95,10 @@ pub fn fits_over(parts: &[(&str, &ControlType)], wires: &[Wire]) -> Result<(), M
 }
 
 /// The parts with their names, for messages.
-type Parts<'a> = [(&'a str, &'a ControlType)];
+pub(crate) type Parts<'a> = [(&'a str, &'a ControlType)];
 
-fn check(parts: &Parts<'_>, wiring: &impl Wiring) -> Result<(), Misfit> {
+/// Whether these can work together.
+pub(crate) fn check(parts: &Parts<'_>, wiring: &impl Wiring) -> Result<(), Misfit> {
     let machines: Vec<&Machine> = parts.iter().map(|part| part.1.machine()).collect();
     let runs = Runs::new(&machines, wiring).map_err(|error| Misfit {
         part: None,

@@ -14,7 +14,7 @@ use crate::compose::{Line, product};
 use crate::control_type::ControlType;
 use crate::error::TooLarge;
 use crate::event::Port;
-use crate::fits::{Misfit, fits};
+use crate::fits::{Misfit, check};
 
 /// Which ends of a pipeline are open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl ControlType {
     /// If this stage writes to several ports or the next one reads from several, or there are too many
     /// states. Whether the two [fit](crate::fits) is not asked here.
     pub fn then(&self, next: &Self) -> Result<Self, PipelineError> {
-        join(self, next, 1)
+        pipeline(&[self.clone(), next.clone()])
     }
 }
 
@@ -75,7 +75,7 @@ impl ControlType {
 /// If there is no stage, one writes to several ports or reads from several (the first may read from several
 /// and the last write to several), or there are too many states.
 pub fn pipeline(stages: &[ControlType]) -> Result<ControlType, PipelineError> {
-    in_turn(stages, |_, _, _| Ok(()))
+    in_turn(stages, false)
 }
 
 /// The principal type of stages that follow one another, if all of them [fit](crate::fits).
@@ -87,8 +87,8 @@ pub fn pipeline(stages: &[ControlType]) -> Result<ControlType, PipelineError> {
 /// let error = checked_pipeline(&stages).unwrap_err().to_string();
 /// assert_eq!(
 ///     error,
-///     "stage 2 does not fit: downstream `(RRW)+` can never write: after W/R it waits for ever to read, \
-///      for upstream `W` has ended"
+///     "stage 2 does not fit: stage 2 `(RRW)+` can never write: after W/R it waits for ever to read, \
+///      for stage 1 `W` has ended"
 /// );
 /// ```
 ///
@@ -96,30 +96,27 @@ pub fn pipeline(stages: &[ControlType]) -> Result<ControlType, PipelineError> {
 ///
 /// As [`pipeline`], and if a stage does not fit to what is before it.
 pub fn checked_pipeline(stages: &[ControlType]) -> Result<ControlType, PipelineError> {
-    in_turn(stages, |before, next, stage| {
-        fits(before, next).map_err(|misfit| PipelineError::Misfit { stage, misfit })
-    })
+    in_turn(stages, true)
 }
 
-fn in_turn(
-    stages: &[ControlType],
-    check: impl Fn(&ControlType, &ControlType, usize) -> Result<(), PipelineError>,
-) -> Result<ControlType, PipelineError> {
+fn in_turn(stages: &[ControlType], checked: bool) -> Result<ControlType, PipelineError> {
     let (first, others) = stages.split_first().ok_or(PipelineError::NoStage)?;
     let mut whole = first.clone();
-    for (at, next) in others.iter().enumerate() {
-        check(&whole, next, at + 2)?;
-        whole = join(&whole, next, at + 1)?;
+    for (stage, next) in (2..).zip(others) {
+        one_port(stage - 1, whole.writes(), "writes to")?;
+        one_port(stage, next.reads(), "reads from")?;
+        if checked {
+            let before = match stage {
+                2 => "stage 1".to_owned(),
+                _ => format!("stages 1 to {}", stage - 1),
+            };
+            let parts = [(before.as_str(), &whole), (&format!("stage {stage}"), next)];
+            check(&parts, &Line).map_err(|misfit| PipelineError::Misfit { stage, misfit })?;
+        }
+        let machine = product(&[whole.machine(), next.machine()], &Line)?;
+        whole = ControlType::of_machine(machine);
     }
     Ok(whole)
-}
-
-/// Joins stage number `at`, with what is before it, and the next.
-fn join(left: &ControlType, right: &ControlType, at: usize) -> Result<ControlType, PipelineError> {
-    one_port(at, left.writes(), "writes to")?;
-    one_port(at + 1, right.reads(), "reads from")?;
-    let machine = product(&[left.machine(), right.machine()], &Line)?;
-    Ok(ControlType::of_machine(machine))
 }
 
 fn one_port(stage: usize, ports: Vec<Port>, does: &'static str) -> Result<(), PipelineError> {

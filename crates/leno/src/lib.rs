@@ -36,7 +36,8 @@
 //!   joins of several, timers, locks.
 //! - [`fibre`], [`run`]: sequential code whose only wires are channels; a fibre that nobody can ever wake
 //!   is removed. Chips, pipelines, circuits.
-//! - [`io`]: sockets and time, in the shapes of `std`, for coroutines, threads and futures.
+//! - [`io`]: sockets, files, processes, signals and time, in the shapes of `std`, for coroutines, threads
+//!   and futures; [`io::memory`] is a network to test servers on.
 //! - [`explore`]: tests that run a program under every schedule, and shrink and replay what fails.
 //! - [`picture`]: what happened in a system, as a timeline or a trace; who waits for what.
 //! - [`migrate`] and [`shared`]: stealing by other threads, and very many coroutines on few stacks.

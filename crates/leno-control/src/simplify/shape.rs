@@ -9,6 +9,8 @@ use crate::expr::Expr;
 pub(super) fn onwards(way: Expr, rest: Expr) -> Expr {
     match rest {
         Expr::Nothing => stopping(way),
+        // For ever, and once before, is for ever.
+        Expr::Plus(inner) if way == *inner => Expr::Plus(inner),
         Expr::Seq(mut items) if matches!(items[0], Expr::Star(_)) => {
             items[0] = seq(vec![way, items[0].clone()]);
             Expr::Seq(items).normal()

@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::generate::{expr, meaning};
 use crate::lots::Lots;
-use leno_control::{Automaton, ControlType, Event, Expr, Wire, compose, fits, pipeline};
+use leno_control::{
+    Automaton, ControlType, Event, Expr, Grammar, Monitor, Wire, compose, fits, pipeline,
+};
 
 /// Small alphabets make states meet.
 fn events() -> Vec<Event> {
@@ -28,6 +30,21 @@ fn shown(automaton: &Automaton, most: usize) -> (BTreeSet<Vec<Event>>, BTreeSet<
     let ends = |trace: &&Vec<Event>| automaton.states()[automaton.run(trace).unwrap()].ends();
     let ends = traces.iter().filter(ends).cloned().collect();
     (traces, ends)
+}
+
+/// What can happen from that state on in at most `most` events; an end is a last `None`.
+fn from(automaton: &Automaton, state: usize, most: usize) -> BTreeSet<Vec<Option<Event>>> {
+    let state = &automaton.states()[state];
+    let mut all = BTreeSet::from([Vec::new()]);
+    if state.ends() {
+        all.insert(vec![None]);
+    }
+    for (event, to) in state.edges().iter().filter(|_| most > 0) {
+        for rest in from(automaton, *to, most - 1) {
+            all.insert([vec![Some(event.clone())], rest].concat());
+        }
+    }
+    all
 }
 
 #[test]
@@ -60,6 +77,8 @@ fn automata_are_minimal_and_equal_if_the_words_are() {
         let control = random(&mut lots, 4, &events()[..2]);
         let states = control.automaton().states().len();
         assert!(states <= 5, "{control}: no more states than events and a first one");
+        let ways: BTreeSet<_> = (0..states).map(|at| from(control.automaton(), at, 5)).collect();
+        assert_eq!(ways.len(), states, "{control}: no two states go on alike");
         // Automata of at most 5 states that differ, do so within 8 events.
         let words = shown(control.automaton(), 8);
         match known.get(&words) {
@@ -251,4 +270,12 @@ fn repeating_for_ever_absorbs_itself() {
         let unrolled = Expr::Seq(vec![inner.clone(), plus(&inner)]).normal();
         assert_eq!(once, ControlType::new(unrolled).unwrap(), "{inner}");
     }
+}
+
+#[test]
+fn types_and_monitors_may_be_used_by_any_thread() {
+    fn check<T: Send + Sync + Clone>() {}
+    check::<ControlType>();
+    check::<Monitor>();
+    check::<Grammar>();
 }

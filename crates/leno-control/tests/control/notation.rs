@@ -24,8 +24,8 @@ fn k45_text_is_printed_as_it_was_meant() {
         "(R1+W2+)+",
         "()",
         "()+",
-        "R++",
-        "R+*?",
+        "(R+)+",
+        "((R+)*)?",
         "(Rleft Rright Wsum)+",
         "S*R",
         "Rin | Wout | S",
@@ -38,6 +38,7 @@ fn k45_text_is_printed_as_it_was_meant() {
     }
     let tidied = [
         ("((R+)W)+", "(R+W)+"),
+        ("R+?", "(R+)?"),
         (" R W ", "RW"),
         ("(R)(W)", "RW"),
         ("((R)|(W|S))", "R|W|S"),
@@ -49,6 +50,29 @@ fn k45_text_is_printed_as_it_was_meant() {
     for (text, tidy) in tidied {
         assert_eq!(control(text).to_string(), tidy);
         assert_eq!(control(tidy), control(text));
+    }
+}
+
+#[test]
+fn k45_types_are_simplified() {
+    let simple = [
+        ("R(R|WR)+", "(R+W)+"),
+        ("RWRW(RW)+", "(RW)+"),
+        ("(W+)?", "(W+)?"),
+        ("W*", "W*"),
+        ("WW*", "WW*"),
+        ("R+W|R+S", "R+(W|S)"),
+        ("(R|R)(W|W)", "RW"),
+        ("(R*)*W", "R*W"),
+        ("R()W()", "RW"),
+        ("((R?)+)?W", "R*W"),
+        ("(()|R)+", "R+"),
+        ("RR*W", "R+W"),
+    ];
+    for (text, expected) in simple {
+        let found = control(text).simplified();
+        assert_eq!(found.to_string(), expected, "{text}");
+        assert_eq!(found, control(text));
     }
 }
 

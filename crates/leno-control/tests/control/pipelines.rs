@@ -115,28 +115,28 @@ fn k46_a_stage_that_cannot_fit_is_refused_when_the_pipeline_is_built() {
     let misfits: [(&[&str], &str); 5] = [
         (
             &["(RW)+", "R+", "(RW)+"],
-            "stage 3 does not fit: downstream `(RW)+` can never read: from the start it waits for ever to \
+            "stage 3 does not fit: stage 3 `(RW)+` can never read: from the start it waits for ever to \
              read, for nobody ever writes there",
         ),
         (
             &["(RW)+", "W+"],
-            "stage 2 does not fit: upstream `(RW)+` can never write: after R it waits for ever to write, \
+            "stage 2 does not fit: stage 1 `(RW)+` can never write: after R it waits for ever to write, \
              for nobody ever reads there",
         ),
         (
             &["W", "(RW)+", "(RRW)+"],
-            "stage 3 does not fit: downstream `(RRW)+` can never write: after W/R it waits for ever to \
-             read, for upstream `W` has ended",
+            "stage 3 does not fit: stage 3 `(RRW)+` can never write: after W/R it waits for ever to \
+             read, for stages 1 to 2 `W` has ended",
         ),
         (
             &["RW", "RR"],
-            "stage 2 does not fit: downstream `RR` can never end: after R, W/R it waits for ever to read, \
-             for upstream `RW` has ended",
+            "stage 2 does not fit: stage 2 `RR` can never end: after R, W/R it waits for ever to read, \
+             for stage 1 `RW` has ended",
         ),
         (
             &["RWW", "R"],
-            "stage 2 does not fit: upstream `RWW` can never end: after R, W/R it waits for ever to write, \
-             for downstream `R` has ended",
+            "stage 2 does not fit: stage 1 `RWW` can never end: after R, W/R it waits for ever to write, \
+             for stage 2 `R` has ended",
         ),
     ];
     for (texts, message) in misfits {
