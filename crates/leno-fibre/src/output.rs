@@ -81,7 +81,11 @@ impl<T> Out<T> {
     {
         cx.does(Doing::Other);
         let waiting = self.waiting_readers().len();
-        (0..waiting).take_while(|_| self.sender.try_send(value.clone()).is_ok()).count()
+        let write = |_: &usize| {
+            cx.held(|held| held.writes(|| self.label()));
+            self.sender.try_send(value.clone()).is_ok()
+        };
+        (0..waiting).take_while(write).count()
     }
 
     /// Whether someone waits to read, so that [`Self::write`] would not have to wait.

@@ -6,11 +6,11 @@
 //! written into one when its first end is bound; until then a free end costs a counter.
 //!
 //! Invariants:
-//! - a channel is in the ledger of one core at most, its *book*; an end that is bound to a fibre of
+//! - a channel is in the ledger of one core at a time, its *book*, as long as that core is there; an end that is bound to a fibre of
 //!   another core stays known to the world, so that nobody is removed wrongly;
 //! - in its book each end is known exactly as often as there are holds of it.
 
-use core::cell::{Cell, OnceCell};
+use core::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use leno_kernel::Object;
@@ -22,13 +22,17 @@ pub(crate) struct Wire {
     /// How many free ends there are of each side.
     sending: Cell<usize>,
     receiving: Cell<usize>,
-    book: OnceCell<Book>,
+    book: RefCell<Option<Book>>,
 }
 
 impl Wire {
     pub(crate) fn new(object: Object) -> Rc<Wire> {
-        let wire =
-            Wire { object, sending: Cell::new(0), receiving: Cell::new(0), book: OnceCell::new() };
+        let wire = Wire {
+            object,
+            sending: Cell::new(0),
+            receiving: Cell::new(0),
+            book: RefCell::default(),
+        };
         Rc::new(wire)
     }
 
@@ -47,7 +51,7 @@ impl Wire {
         if knower == Knower::World {
             self.free(side).set(self.free(side).get() + 1);
         }
-        if let Some(book) = self.book.get() {
+        if let Some(book) = &*self.book.borrow() {
             book.learn(knower, self.end(side));
         }
     }
@@ -56,7 +60,7 @@ impl Wire {
         if knower == Knower::World {
             self.free(side).set(self.free(side).get() - 1);
         }
-        if let Some(book) = self.book.get() {
+        if let Some(book) = &*self.book.borrow() {
             // Of a fibre that has ended it is forgotten already.
             book.forget(knower, self.end(side));
         }
@@ -65,13 +69,16 @@ impl Wire {
     /// Whether the calling fibre's core has, or now gets, the book.
     fn is_booked_here(&self) -> bool {
         let Some(here) = Book::here() else { return false };
-        let book = self.book.get_or_init(|| {
-            for side in [Side::Sending, Side::Receiving] {
-                (0..self.free(side).get()).for_each(|_| here.learn(Knower::World, self.end(side)));
-            }
-            here.clone()
-        });
-        *book == here
+        let mut book = self.book.borrow_mut();
+        if book.as_ref().is_some_and(Book::is_open) {
+            return *book == Some(here);
+        }
+        // Whoever had bound ends in a run that is over has ended with it.
+        for side in [Side::Sending, Side::Receiving] {
+            (0..self.free(side).get()).for_each(|_| here.learn(Knower::World, self.end(side)));
+        }
+        *book = Some(here);
+        true
     }
 }
 

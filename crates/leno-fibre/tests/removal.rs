@@ -384,6 +384,24 @@ fn ends_of_an_outer_run_are_never_thought_unreachable() {
 }
 
 #[test]
+fn a_channel_of_a_run_that_is_over_is_known_to_the_next() {
+    let ((out1, in1), (out2, in2)) = (channel::<u32>(), channel::<u32>());
+    for _ in 0..2 {
+        let (out1, in1, out2, in2) = (out1.clone(), in1.clone(), out2.clone(), in2.clone());
+        let ran = run(move |cx| {
+            cx.spawn_bound((in1, out2), |cx, (inp, out)| out.write(cx, inp.read(cx)));
+            cx.spawn_bound((in2, out1), |cx, (inp, out)| out.write(cx, inp.read(cx)));
+        });
+        assert_eq!(figures(&ran), (1, 0, 2), "someone outside has ends of both");
+    }
+    let ran = run(move |cx| {
+        cx.spawn_bound((in1, out2), |cx, (inp, out)| out.write(cx, inp.read(cx)));
+        cx.spawn_bound((in2, out1), |cx, (inp, out)| out.write(cx, inp.read(cx)));
+    });
+    assert_eq!(figures(&ran), (1, 2, 0), "nobody outside has");
+}
+
+#[test]
 fn a_channel_may_have_free_and_bound_ends() {
     let ran = run(|cx| {
         let (out, inp): (Out<u32>, In<u32>) = channel();

@@ -14,7 +14,7 @@ mod tests;
 
 use core::cell::RefCell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 pub use pass::Verdict;
 
@@ -215,31 +215,38 @@ pub fn forget(knower: Knower, end: End) -> bool {
 }
 
 /// The ledger of one core, for ends that outlive the call that bound them: whoever has it writes to
-/// that ledger from anywhere on the core's thread, also after the core has gone.
+/// that ledger from anywhere on the core's thread. When the core has gone, there is nothing to write to.
 #[derive(Clone, Debug)]
-pub struct Book(Rc<RefCell<Ledger>>);
+pub struct Book(Weak<RefCell<Ledger>>);
 
 impl Book {
     /// That of the calling coroutine's core, if a core runs the calling code.
     pub fn here() -> Option<Book> {
-        with_core(|core| Book(core.ledger.clone()))
+        with_core(|core| Book(Rc::downgrade(&core.ledger)))
+    }
+
+    /// Whether its core is still there.
+    pub fn is_open(&self) -> bool {
+        self.0.strong_count() > 0
     }
 
     /// As [`learn`], in this book.
     pub fn learn(&self, knower: Knower, end: End) {
-        self.0.borrow_mut().learn(knower, end);
+        if let Some(ledger) = self.0.upgrade() {
+            ledger.borrow_mut().learn(knower, end);
+        }
     }
 
     /// As [`forget`], in this book.
     pub fn forget(&self, knower: Knower, end: End) -> bool {
-        self.0.borrow_mut().forget(knower, end)
+        self.0.upgrade().is_some_and(|ledger| ledger.borrow_mut().forget(knower, end))
     }
 }
 
 impl PartialEq for Book {
     /// Whether both are of the same core.
     fn eq(&self, other: &Book) -> bool {
-        Rc::ptr_eq(&self.0, &other.0)
+        Weak::ptr_eq(&self.0, &other.0)
     }
 }
 

@@ -1,4 +1,5 @@
-//@ says: no method named `read` found for struct `Bound<'f, Out<
+//@ says: no method named `read` found for struct
+//@ says: Out<
 // A chip that is declared as a source has no pin to read from: its type has no R.
 use leno::fibre::chip::Source;
 
