@@ -20,6 +20,7 @@ pub mod migrate;
 pub mod resume;
 pub mod rings;
 pub mod select;
+pub mod sockets;
 pub mod spawn;
 pub mod timers;
 pub mod tree;
@@ -132,7 +133,7 @@ impl Scale {
 
 /// Every bench, in the order of the report.
 pub fn all() -> &'static [Bench] {
-    static ALL: [Bench; 33] = [
+    static ALL: [Bench; 36] = [
         resume::DEPTH_0,
         resume::DEPTH_1,
         resume::DEPTH_4,
@@ -166,6 +167,9 @@ pub fn all() -> &'static [Bench] {
         wake::WAKE,
         explore::BUFFER,
         explore::QUEUE,
+        sockets::ECHO,
+        sockets::ECHO_IDLE,
+        sockets::CONNECT,
     ];
     &ALL
 }

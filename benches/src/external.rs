@@ -44,16 +44,21 @@ pub type Prepared = std::result::Result<Vec<OsString>, Failure>;
 /// the harness asks for, because a program has to warm up first.
 pub fn contender(tool: Tool, bench: &'static str, k: u64, n: u64) -> Contender {
     Contender::external(tool.name(), move |_| {
-        let words = prepared(tool)?;
-        let mut command = Command::new(&words[0]);
-        command.args(&words[1..]).args([bench, &k.to_string(), &n.to_string()]);
-        let output = process::output(&mut command)?;
+        let output = process::output(&mut command(tool, bench, k, n)?)?;
         let text = String::from_utf8_lossy(&output.stdout);
         text.lines().find_map(|line| parse(line, bench)).unwrap_or_else(|| {
             let errors = String::from_utf8_lossy(&output.stderr);
             Err(Failure::failed(errors.lines().next().unwrap_or("it printed no result")))
         })
     })
+}
+
+/// What runs a tool's program.
+pub fn command(tool: Tool, bench: &str, k: u64, n: u64) -> std::result::Result<Command, Failure> {
+    let words = prepared(tool)?;
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).args([bench, &k.to_string(), &n.to_string()]);
+    Ok(command)
 }
 
 /// `None` when the line is not the result of this bench.

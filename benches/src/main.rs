@@ -22,6 +22,7 @@ mod progress;
 mod relay;
 mod report;
 mod rows;
+mod serve;
 mod stats;
 #[cfg_attr(not(feature = "leno"), path = "subject/absent.rs")]
 mod subject;

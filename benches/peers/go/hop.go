@@ -29,6 +29,10 @@ func main() {
 		"ring": ring(false), "ring-2": ring(true), "chain": chain, "stream": stream,
 		"select": selects, "timers": timers, "timeout": timeout,
 	}
+	if serve := servers[os.Args[1]]; serve != nil {
+		listen(serve, k)
+		return
+	}
 	bench := benches[os.Args[1]]
 	if bench == nil {
 		fmt.Fprintln(os.Stderr, "unknown bench", os.Args[1])

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use crate::bench::resume::Shape;
+use crate::bench::sockets::Kind;
 use crate::bench::tree::Tree;
 use crate::contender::Contender;
 use crate::relay::Plan;
+use crate::serve::{Connections, Load};
 
 pub fn resume(_: Shape) -> Vec<Contender> {
     vec![]
@@ -92,5 +94,9 @@ pub fn explore_buffer() -> Vec<Contender> {
 }
 
 pub fn explore_queue() -> Vec<Contender> {
+    vec![]
+}
+
+pub fn servers(_: Kind, _: Connections, _: Load) -> Vec<Contender> {
     vec![]
 }

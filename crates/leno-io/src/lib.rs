@@ -4,7 +4,11 @@
 //! Names and shapes are those of `std`, so code written for `std::net` or `std::fs` moves here by its
 //! imports, and whatever works with `Read` and `Write` works unchanged.
 //!
+//! - [`fs`]: files and folders, through io_uring where there is one.
+//! - [`memory`]: a network in memory, to test servers on.
 //! - [`net`]: TCP, UDP and Unix sockets, and the addresses of hosts.
+//! - [`process`]: child processes and their pipes.
+//! - [`signal`]: signals of the operating system, as a stream.
 //! - [`time`]: sleeping, limits, beats.
 //!
 //! # Examples
@@ -31,5 +35,12 @@
 //! ```
 #![deny(unsafe_code)]
 
+pub mod fs;
+pub mod memory;
 pub mod net;
+pub mod process;
+#[allow(unsafe_code, reason = "the one place for it; see SAFETY.md")]
+mod raw;
+pub mod signal;
+mod streak;
 pub mod time;

@@ -81,9 +81,12 @@ fn few_descriptors() {
             }
         });
         for round in 1..=2 {
-            // Their connections are made by the system, and wait to be accepted.
-            let clients: Vec<_> = (0..3).map(|_| TcpStream::connect(address)).collect();
-            let clients: Vec<_> = clients.into_iter().map(Result::unwrap).collect();
+            // Their connections are made by the system, and wait to be accepted: nobody else runs
+            // meanwhile.
+            let clients: Vec<_> =
+                (0..3).map(|_| std::net::TcpStream::connect(address).unwrap()).collect();
+            let clients: Vec<_> =
+                clients.into_iter().map(|client| TcpStream::from_std(client).unwrap()).collect();
             let held = take_all();
             let error = TcpStream::connect(address).unwrap_err();
             assert_eq!(Exhausted::of(&error).unwrap().what(), Resource::Descriptors);

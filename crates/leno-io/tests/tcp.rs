@@ -2,6 +2,7 @@
 
 mod support;
 
+use std::future::poll_fn;
 use std::io::{ErrorKind, IoSlice, IoSliceMut, Read, Write};
 use std::net::Shutdown;
 use std::sync::Arc;
@@ -351,6 +352,27 @@ fn the_try_forms_never_wait() {
         assert_eq!(kind(far.try_write(&[0])), ErrorKind::WouldBlock);
         near.read_exact(&mut vec![0; 65536]).unwrap();
     });
+}
+
+#[test]
+fn hand_written_futures_poll() {
+    let (listener, address) = listener();
+    let system = LocalSystem::new();
+    let heard = system.spawn_future(async move {
+        let (stream, _) = poll_fn(|context| listener.poll_accept(context)).await.unwrap();
+        let mut buffer = [0; 8];
+        let count = poll_fn(|context| stream.poll_read(context, &mut buffer)).await.unwrap();
+        let parts = [IoSlice::new(&buffer[..count]), IoSlice::new(b"!")];
+        poll_fn(|context| stream.poll_write_vectored(context, &parts)).await.unwrap()
+    });
+    let answer = system.spawn(move || {
+        let stream = TcpStream::connect(address).unwrap();
+        sleep(MS);
+        block_on(poll_fn(|context| stream.poll_write(context, b"hello"))).unwrap();
+        std::io::read_to_string(stream).unwrap()
+    });
+    system.run().unwrap();
+    assert_eq!((heard.join().unwrap(), answer.join().unwrap()), (6, "hello!".to_owned()));
 }
 
 #[test]

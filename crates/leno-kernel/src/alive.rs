@@ -137,7 +137,7 @@ impl Alive {
                 None => "whoever holds it".to_owned(),
             },
             Reason::Sleeping => "time".to_owned(),
-            Reason::Io => "the machine".to_owned(),
+            Reason::Io | Reason::Descriptor(..) => "the machine".to_owned(),
             Reason::Blocking => "a helper thread".to_owned(),
             Reason::Children => "the last of its children".to_owned(),
             Reason::Future if self.wakers > 0 => count(self.wakers, "waker"),

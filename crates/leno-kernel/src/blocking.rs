@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 use crate::wait::{self, Waiter, Wake};
-use crate::{Reason, world};
+use crate::{Reason, heritage, world};
 
 /// How many helpers there are at most.
 const MOST: usize = 256;
@@ -58,7 +58,8 @@ pub fn blocking<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> T 
     if wait::current().is_none() {
         return f();
     }
-    let waiter = Waiter::current();
+    let (waiter, heritage) = (Waiter::current(), heritage::current());
+    let f = move || heritage::with(heritage, f);
     let call = Arc::new(Call { state: Mutex::new(Stage::Waiting(f)), waiter });
     let job = call.clone();
     help(move || job.run());

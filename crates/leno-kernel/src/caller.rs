@@ -64,6 +64,38 @@ pub fn who() -> Option<(Co, Name)> {
     })
 }
 
+/// Whether the calling code may wait: not a coroutine whose own stack unwinds, nor a future.
+///
+/// # Examples
+/// ```
+/// use leno_kernel::{LocalSystem, can_park};
+///
+/// struct Asks;
+/// impl Drop for Asks {
+///     fn drop(&mut self) {
+///         assert!(!can_park());
+///     }
+/// }
+///
+/// let system = LocalSystem::new();
+/// let exits = system.spawn(|| {
+///     let _asks = Asks;
+///     assert!(can_park());
+///     leno_kernel::cancel(leno_kernel::current().expect("a coroutine"));
+///     leno_kernel::yield_now();
+/// });
+/// system.run()?;
+/// assert!(exits.join().is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn can_park() -> bool {
+    entered::here(|here| match here {
+        Here::Stack(inside) | Here::Virtual(inside) => inside.can_leave(),
+        Here::Thread => true,
+        Here::Future(..) => false,
+    })
+}
+
 impl Waiter {
     /// Whoever is to be woken for a future that is being polled: the coroutine, if its core polls it
     /// directly, so that waking costs little and nobody keeps a waker; else the context's waker.

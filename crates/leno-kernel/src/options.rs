@@ -6,7 +6,7 @@ use leno_context::stack;
 
 use crate::core::About;
 use crate::policy::Hint;
-use crate::{Name, Time};
+use crate::{Name, Time, heritage};
 
 /// When a coroutine that is spawned first runs.
 ///
@@ -137,6 +137,7 @@ impl Options {
             site,
             stack_size: self.stack_size,
             priority: self.priority,
+            heritage: heritage::current(),
             deadline: self.deadline,
             born,
         }

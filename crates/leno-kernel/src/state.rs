@@ -12,6 +12,7 @@
 
 use core::fmt;
 
+use crate::io::Interest;
 use crate::{Co, Object};
 
 /// What a coroutine is doing.
@@ -52,8 +53,10 @@ pub enum Reason {
     Children,
     /// A time.
     Sleeping,
-    /// A file descriptor.
+    /// The machine to have done something.
     Io,
+    /// A descriptor, by its number, to become ready for this.
+    Descriptor(i32, Interest),
     /// A call of one of its entries.
     Entry(Object),
     /// A lock.
@@ -108,7 +111,9 @@ impl Reason {
             | Reason::Entry(object)
             | Reason::Lock(object)
             | Reason::Answer(object) => object.is_shared(),
-            Reason::Io | Reason::Blocking | Reason::JoiningOutside(_) => true,
+            Reason::Io | Reason::Descriptor(..) | Reason::Blocking | Reason::JoiningOutside(_) => {
+                true
+            }
             Reason::Passive
             | Reason::Joining(_)
             | Reason::Children
@@ -181,6 +186,9 @@ impl fmt::Display for Reason {
             Reason::Children => f.write_str("waiting for the children of its scope"),
             Reason::Sleeping => f.write_str("sleeping"),
             Reason::Io => f.write_str("waiting for I/O"),
+            Reason::Descriptor(number, interest) => {
+                write!(f, "waiting to {interest} descriptor {number}")
+            }
             Reason::Entry(object) => write!(f, "waiting for a call of {object}"),
             Reason::Lock(lock) => write!(f, "waiting for lock {lock}"),
             Reason::Answer(callee) => write!(f, "waiting for the answer of {callee}"),

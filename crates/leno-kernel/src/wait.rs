@@ -138,16 +138,48 @@ pub fn park_until(reason: Reason, deadline: Time) -> Wake {
     })
 }
 
-/// Parks the calling coroutine until it is unparked, even if it is to exit.
-pub(crate) fn park_deaf(reason: Reason) -> Wake {
+/// Parks the calling coroutine or thread until it is unparked, even if it is to exit. For those who
+/// build on the kernel, when something outside still uses what is on the coroutine's stack: a system
+/// call in flight, say. They see to it that whoever wakes it comes soon.
+///
+/// # Cancellation
+/// An exit does not end it. It gives [`Wake::Exit`] only while the coroutine's own stack unwinds, when
+/// nothing can be waited for; see [`can_park`](crate::can_park).
+///
+/// # Panics
+/// Inside a future that a core polls.
+///
+/// # Examples
+/// ```
+/// use leno_kernel::{LocalSystem, Reason, Waiter, cancel, current, park_deaf};
+///
+/// let system = LocalSystem::new();
+/// let waits = system.spawn(|| {
+///     let waiter = Waiter::current();
+///     let helper = std::thread::spawn(move || waiter.wake());
+///     cancel(current().expect("a coroutine"));
+///     let wake = park_deaf(Reason::Blocking);
+///     helper.join().expect("it does not panic");
+///     wake
+/// });
+/// system.run()?;
+/// assert_eq!(waits.join()?, leno_kernel::Wake::Unparked);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[track_caller]
+pub fn park_deaf(reason: Reason) -> Wake {
     entered::here(|here| match here {
-        Here::Stack(inside) => {
+        Here::Stack(inside) | Here::Virtual(inside) => {
             inside.task.masked.set(inside.task.masked.get() + 1);
             let wake = inside.core.park(&inside, reason);
             inside.task.masked.set(inside.task.masked.get() - 1);
             wake
         }
-        _ => unreachable!("a coroutine with a stack waits"),
+        Here::Thread => {
+            BELL.with(Arc::clone).wait();
+            Wake::Unparked
+        }
+        Here::Future(_, co) => refuse(co),
     })
 }
 
@@ -306,6 +338,21 @@ pub fn now() -> Time {
         Here::Thread => None,
     });
     platform.map_or_else(process_now, |platform| platform.now())
+}
+
+/// What time it is by a clock that the calling code has in common with all that can meet it: in a world
+/// the world's, else the process's, however often systems have begun to count anew. Where a system's
+/// time is virtual, it is that one's, which has nothing in common with others.
+pub fn common_now() -> Time {
+    let platform = entered::here(|here| match here {
+        Here::Stack(inside) | Here::Virtual(inside) => Some(inside.core.platform.clone()),
+        Here::Future(core, _) => Some(core.platform.clone()),
+        Here::Thread => None,
+    });
+    match platform {
+        Some(platform) if platform.is_virtual() => platform.now(),
+        _ => world::now().unwrap_or_else(process_now),
+    }
 }
 
 /// The time that is `wait` from [`now`].

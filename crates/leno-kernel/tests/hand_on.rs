@@ -11,6 +11,9 @@ use leno_kernel::{
     spawn_local, try_spawn_local, unpark, yield_now,
 };
 
+/// More than are handed on in a row.
+const TURNS: usize = if cfg!(miri) { 30 } else { 100 };
+
 type Order = Rc<RefCell<Vec<String>>>;
 
 fn note(order: &Order, text: impl Into<String>) {
@@ -23,14 +26,14 @@ fn turns_are_taken_in_the_order_of_the_queue() {
     for name in ["a", "b", "c"] {
         let order = order.clone();
         drop(system.spawn(move || {
-            for turn in 0..100 {
+            for turn in 0..TURNS {
                 note(&order, format!("{name}{turn}"));
                 yield_now();
             }
         }));
     }
     system.run().unwrap();
-    let expected = (0..100).flat_map(|turn| ["a", "b", "c"].map(|name| format!("{name}{turn}")));
+    let expected = (0..TURNS).flat_map(|turn| ["a", "b", "c"].map(|name| format!("{name}{turn}")));
     assert_eq!(*order.borrow(), expected.collect::<Vec<_>>());
 }
 
@@ -185,14 +188,15 @@ fn timers_and_mail_are_seen_while_others_hand_on() {
 #[test]
 fn cores_of_a_system_hand_on_too() {
     let system = System::new(2).unwrap();
-    let all: Vec<_> = (0..50u64)
-        .map(|i| {
+    let (count, turns) = if cfg!(miri) { (5, 5) } else { (50, 100) };
+    let all: Vec<_> = (0..count)
+        .map(|i: u64| {
             system.spawn(move || {
-                (0..100).for_each(|_| yield_now());
+                (0..turns).for_each(|_| yield_now());
                 i
             })
         })
         .collect();
     let sum: u64 = all.into_iter().map(|one| one.join().unwrap()).sum();
-    assert_eq!(sum, (0..50).sum());
+    assert_eq!(sum, (0..count).sum());
 }

@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::io::{self, ErrorKind, PipeReader, PipeWriter, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::net::UnixStream;
 use std::rc::Rc;
 use std::time::Duration;
@@ -474,4 +475,22 @@ fn a_nested_system_uses_what_the_outer_one_watches() {
     assert_eq!(sum.join().unwrap(), 2);
     // It ends when its core has: a plain thread may still use it.
     assert!(near.wait(Interest::WRITE).is_ok());
+}
+
+#[test]
+fn a_dump_says_which_descriptor_is_waited_for() {
+    let (near, far) = UnixStream::pair().unwrap();
+    let system = LocalSystem::new();
+    let near = Descriptor::new(near).unwrap();
+    let number = near.as_fd().as_raw_fd();
+    drop(system.spawn(move || near.wait(Interest::READ)));
+    let seen = system.spawn(move || {
+        leno_kernel::yield_now();
+        let dump = leno_kernel::dump_all(leno_kernel::dump::Depth::States).to_string();
+        drop(far);
+        dump
+    });
+    system.run().unwrap();
+    let dump = seen.join().unwrap();
+    assert!(dump.contains(&format!("waiting to read descriptor {number}")), "{dump}");
 }

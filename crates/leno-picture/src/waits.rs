@@ -140,7 +140,7 @@ fn target(state: State) -> (&'static str, Target) {
             }
             Reason::Children => thing("joins", "children of its scope"),
             Reason::Sleeping => thing("sleeps", "time"),
-            Reason::Io => thing("waits", "I/O"),
+            Reason::Io | Reason::Descriptor(..) => thing("waits", "I/O"),
             Reason::Future => thing("polls", "a waker"),
             Reason::Blocking => thing("waits", "helper threads"),
             Reason::Scheduling => thing("schedules", "its sink"),

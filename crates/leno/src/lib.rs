@@ -34,7 +34,8 @@
 //!   descriptors.
 //! - [`channel`]: values and signals between coroutines, threads and futures: channels, select,
 //!   joins of several, timers, locks.
-//! - [`io`]: sockets and time, in the shapes of `std`, for coroutines, threads and futures.
+//! - [`io`]: sockets, files, processes, signals and time, in the shapes of `std`, for coroutines, threads
+//!   and futures; [`io::memory`] is a network to test servers on.
 //! - [`flexible`]: coroutines that threads can call, one active at a time: synchronisers and monitors
 //!   without locks.
 //! - [`explore`]: tests that run a program under every schedule, and shrink and replay what fails.

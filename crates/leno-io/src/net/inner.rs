@@ -16,6 +16,7 @@ use leno_kernel::Time;
 use leno_kernel::io::Interest;
 
 use super::limits::Limits;
+use super::memory::{Memory, Twin};
 use super::os::Os;
 use super::ready::Ready;
 
@@ -24,24 +25,26 @@ use super::ready::Ready;
 pub(crate) type Tried<R> = io::Result<(R, bool)>;
 
 /// See the module. `S` is `std`'s socket.
-pub(crate) enum Inner<S: AsFd> {
+pub(crate) enum Inner<S: Twin> {
     /// One of the operating system's.
     Os(Os<S>),
+    /// One of a network in memory.
+    Memory(Memory<S::Memory>),
 }
 
 /// What the handles of one socket share.
-pub(crate) struct Shared<S: AsFd> {
+pub(crate) struct Shared<S: Twin> {
     pub(crate) inner: Inner<S>,
     pub(crate) limits: Limits,
 }
 
-impl<S: AsFd> Shared<S> {
+impl<S: Twin> Shared<S> {
     pub(crate) fn new(inner: Inner<S>) -> Arc<Shared<S>> {
         Arc::new(Shared { inner, limits: Limits::default() })
     }
 }
 
-impl<S: AsFd> Inner<S> {
+impl<S: Twin> Inner<S> {
     /// One of the operating system's.
     pub(crate) fn os(socket: S) -> io::Result<Inner<S>> {
         Ok(Inner::Os(Os::new(socket)?))
@@ -57,6 +60,7 @@ impl<S: AsFd> Inner<S> {
     ) -> io::Result<R> {
         match self {
             Inner::Os(os) => os.io(interest, deadline, operation),
+            Inner::Memory(memory) => memory.io(interest, deadline, operation),
         }
     }
 
@@ -68,6 +72,7 @@ impl<S: AsFd> Inner<S> {
     ) -> io::Result<R> {
         match self {
             Inner::Os(os) => os.io_async(interest, operation).await,
+            Inner::Memory(memory) => memory.io_async(interest, operation).await,
         }
     }
 
@@ -81,6 +86,7 @@ impl<S: AsFd> Inner<S> {
     ) -> Poll<io::Result<R>> {
         match self {
             Inner::Os(os) => os.poll_io(context, interest, operation),
+            Inner::Memory(memory) => memory.poll_io(context, interest, operation),
         }
     }
 
@@ -92,6 +98,7 @@ impl<S: AsFd> Inner<S> {
     ) -> io::Result<R> {
         match self {
             Inner::Os(os) => os.try_io(interest, operation),
+            Inner::Memory(memory) => memory.try_io(operation),
         }
     }
 
@@ -99,13 +106,23 @@ impl<S: AsFd> Inner<S> {
     pub(crate) fn ready(&self, interest: Interest) -> Ready<'_, S> {
         match self {
             Inner::Os(os) => Ready::os(os.wait_async(interest)),
+            Inner::Memory(memory) => Ready::memory(memory.ready(interest)),
         }
     }
 
+    /// One of a network in memory.
+    pub(crate) fn memory(socket: S::Memory) -> Inner<S> {
+        Inner::Memory(Memory::new(socket))
+    }
+
     /// The descriptor.
+    ///
+    /// # Panics
+    /// If it has none.
     pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
             Inner::Os(os) => os.as_fd(),
+            Inner::Memory(_) => panic!("a socket of a network in memory has no descriptor"),
         }
     }
 }

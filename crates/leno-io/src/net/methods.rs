@@ -19,6 +19,11 @@ pub(super) fn spent(asked: usize, moved: io::Result<usize>) -> Tried<usize> {
     Ok((moved, moved > 0 && moved < asked && asked <= BYTES))
 }
 
+/// What has used up nothing.
+pub(super) fn more<R>(result: io::Result<R>) -> Tried<R> {
+    Ok((result?, false))
+}
+
 /// The same for a vectored one.
 pub(super) fn spent_parts<P: core::ops::Deref<Target = [u8]>>(
     parts: &[P],

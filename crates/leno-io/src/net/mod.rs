@@ -25,6 +25,10 @@
 //! - **Exhaustion.** When descriptors run out, the error says so ([`Exhausted`]); [`TcpListener::incoming`]
 //!   waits and recovers.
 //!
+//! - **Tests.** On a host of a [network in memory](crate::memory), and in an explored program, the TCP and
+//!   UDP sockets that are bound or connected are that network's, and not the machine's: a server and its
+//!   clients run there unchanged. Such sockets have no descriptor.
+//!
 //! A stream's read that gets less than it asked for has emptied it, so the next one waits without trying.
 //! (Where a peer sends urgent data of TCP, which splits reads, the rest may be seen only with what comes
 //! next.)
@@ -36,6 +40,7 @@ mod address;
 mod exhausted;
 mod inner;
 mod limits;
+mod memory;
 mod methods;
 mod os;
 mod patience;

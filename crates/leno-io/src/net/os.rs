@@ -52,8 +52,8 @@ impl<S: AsFd> Os<S> {
         deadline: Option<Time>,
         mut operation: impl FnMut() -> Tried<R>,
     ) -> io::Result<R> {
-        if self.is_long() && leno_kernel::current_stack().is_some() {
-            leno_kernel::yield_now();
+        if self.is_long() {
+            give_way();
         }
         self.descriptor.io_with(interest, deadline, |_| self.counted(&mut operation))
     }
@@ -64,7 +64,7 @@ impl<S: AsFd> Os<S> {
         mut operation: impl FnMut() -> Tried<R>,
     ) -> io::Result<R> {
         if self.is_long() {
-            give_way().await;
+            give_way_async().await;
         }
         self.descriptor.io_async_with(interest, |_| self.counted(&mut operation)).await
     }
@@ -138,8 +138,16 @@ fn retried<R>(operation: &mut impl FnMut() -> Tried<R>) -> Tried<R> {
     }
 }
 
+/// Lets others run first; a thread has none to consider.
+#[track_caller]
+pub(crate) fn give_way() {
+    if leno_kernel::current_stack().is_some() {
+        leno_kernel::yield_now();
+    }
+}
+
 /// Lets others be polled first.
-async fn give_way() {
+pub(crate) async fn give_way_async() {
     let mut has_given = false;
     poll_fn(|context| {
         if has_given {

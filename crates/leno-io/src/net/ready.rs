@@ -10,6 +10,8 @@ use leno_channel::Source;
 use leno_kernel::io::WaitFuture;
 use leno_kernel::{Time, Waiter};
 
+use crate::memory::Readiness;
+
 /// Waits until an operation is worth trying; of a socket's `readable`, `writable` and `acceptable`.
 /// It is a future, and an alternative of a select. When it is dropped, it waits no more.
 ///
@@ -40,11 +42,16 @@ pub struct Ready<'a, S: AsFd> {
 
 enum Waiting<'a, S: AsFd> {
     Os(WaitFuture<'a, S>),
+    Memory(Readiness<'a>),
 }
 
 impl<'a, S: AsFd> Ready<'a, S> {
     pub(super) fn os(wait: WaitFuture<'a, S>) -> Ready<'a, S> {
         Ready { waiting: Waiting::Os(wait) }
+    }
+
+    pub(super) fn memory(wait: Readiness<'a>) -> Ready<'a, S> {
+        Ready { waiting: Waiting::Memory(wait) }
     }
 }
 
@@ -54,6 +61,7 @@ impl<S: AsFd> Future for Ready<'_, S> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         match &mut self.waiting {
             Waiting::Os(wait) => Pin::new(wait).poll(context).map_ok(drop),
+            Waiting::Memory(wait) => Pin::new(wait).poll(context),
         }
     }
 }
@@ -64,36 +72,42 @@ impl<S: AsFd> Source for Ready<'_, S> {
     fn take(&mut self) -> Option<io::Result<()>> {
         match &mut self.waiting {
             Waiting::Os(wait) => Some(wait.try_wait()?.map(drop)),
+            Waiting::Memory(wait) => wait.take(),
         }
     }
 
     fn wait(&mut self, waiter: &Waiter) {
         match &mut self.waiting {
             Waiting::Os(wait) => wait.set_waiter(waiter),
+            Waiting::Memory(wait) => wait.wait(waiter),
         }
     }
 
-    fn leave(&mut self, _: &Waiter) {
+    fn leave(&mut self, waiter: &Waiter) {
         match &mut self.waiting {
             Waiting::Os(wait) => wait.remove_waiter(),
+            Waiting::Memory(wait) => wait.leave(waiter),
         }
     }
 
     fn is_ready(&self) -> bool {
         match &self.waiting {
             Waiting::Os(wait) => wait.is_ready(),
+            Waiting::Memory(wait) => wait.is_ready(),
         }
     }
 
     fn deadline(&self) -> Option<Time> {
         match &self.waiting {
             Waiting::Os(_) => None,
+            Waiting::Memory(wait) => wait.deadline(),
         }
     }
 
     fn is_shared(&self) -> bool {
         match &self.waiting {
             Waiting::Os(_) => true,
+            Waiting::Memory(wait) => wait.is_shared(),
         }
     }
 }
@@ -102,6 +116,7 @@ impl<S: AsFd> fmt::Debug for Ready<'_, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.waiting {
             Waiting::Os(wait) => wait.fmt(f),
+            Waiting::Memory(wait) => wait.fmt(f),
         }
     }
 }

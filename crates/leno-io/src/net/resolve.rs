@@ -21,6 +21,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use leno_channel::{Receiver, RecvTimeoutError, Sender, Shared, shared};
 
 use super::address::{Endpoint, ToSocketAddrs};
+use crate::memory::{Address as _, ambient};
 
 /// How many questions are asked at a time.
 const MOST: usize = 4;
@@ -122,10 +123,13 @@ fn at_once(endpoint: Endpoint) -> io::Result<Result<Vec<SocketAddr>, (String, u1
     Ok(match endpoint {
         Endpoint::One(address) => Ok(vec![address]),
         Endpoint::Many(addresses) => Ok(addresses),
-        Endpoint::Host(host, port) => {
-            leno_kernel::io::permit()?;
-            Err((host, port))
-        }
+        Endpoint::Host(host, port) => match ambient::here()? {
+            Some(here) => Ok(vec![(&*host, port).resolve(here.network())?]),
+            None => {
+                leno_kernel::io::permit()?;
+                Err((host, port))
+            }
+        },
     })
 }
 

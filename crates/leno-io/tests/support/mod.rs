@@ -2,9 +2,10 @@
 #![allow(dead_code, reason = "not every test uses all of it")]
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::os::unix::fs::FileExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -43,9 +44,22 @@ pub(crate) fn run<T: 'static>(body: impl FnOnce() -> T + 'static) -> T {
 
 pub(crate) fn run_and_report<T: 'static>(body: impl FnOnce() -> T + 'static) -> (T, Report) {
     let system = LocalSystem::new();
-    let result = system.spawn(body);
+    let result = system.spawn(|| or_end(body));
     let report = system.run().unwrap();
     (result.join().unwrap(), report)
+}
+
+/// Ends the process if a body panics: others of its system may wait for the outside for ever.
+pub(crate) fn or_end<T>(body: impl FnOnce() -> T) -> T {
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|payload| {
+        let text = payload.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
+        // Not by a macro, whose output is kept until the test has ended.
+        let thread = std::thread::current();
+        let message = format!("{}: {}\n", thread.name().unwrap_or("?"), text.unwrap_or("a panic"));
+        let _ = io::stderr().write_all(message.as_bytes());
+        std::process::exit(101)
+    })
 }
 
 /// Runs a body on a core, and a thread, of its own.

@@ -82,6 +82,8 @@ pub(crate) struct About {
     pub(crate) site: &'static Location<'static>,
     pub(crate) stack_size: usize,
     pub(crate) priority: i32,
+    /// See [`heritage`](mod@crate::heritage).
+    pub(crate) heritage: u32,
     pub(crate) deadline: Option<Time>,
     pub(crate) born: Time,
 }
@@ -116,6 +118,7 @@ impl Task {
                 site: Location::caller(),
                 stack_size: 0,
                 priority: 0,
+                heritage: 0,
                 deadline: None,
                 born: Time::START,
             }),

@@ -4,7 +4,7 @@ use core::fmt;
 use core::task::{Context, Poll};
 use core::time::Duration;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::sync::Arc;
 
 use super::beacon::{Key, Watcher};
@@ -141,9 +141,10 @@ impl<T: AsFd> Descriptor<T> {
             if let Some(ready) = beacon.ready(interest) {
                 return Ok(ready);
             }
+            let reason = Reason::Descriptor(self.as_fd().as_raw_fd(), interest);
             let wake = match deadline {
-                None => wait::park(Reason::Io),
-                Some(deadline) => wait::park_until(Reason::Io, deadline),
+                None => wait::park(reason),
+                Some(deadline) => wait::park_until(reason, deadline),
             };
             match wake {
                 Wake::Unparked => {}
@@ -222,6 +223,26 @@ impl<T: AsFd> Descriptor<T> {
             return Poll::Ready(Err(error));
         }
         beacon.ready(interest).map_or(Poll::Pending, |ready| Poll::Ready(Ok(ready)))
+    }
+
+    /// Whether a reactor watches it: not before the first wait, nor after the one that did has ended.
+    ///
+    /// # Examples
+    /// ```
+    /// use leno_kernel::{LocalSystem, io::{Descriptor, Interest}};
+    /// use std::{os::unix::net::UnixStream, rc::Rc};
+    ///
+    /// let (near, _far) = UnixStream::pair()?;
+    /// let near = Rc::new(Descriptor::new(near)?);
+    /// assert!(!near.is_watched());
+    /// let (system, inside) = (LocalSystem::new(), near.clone());
+    /// let waits = system.spawn(move || inside.wait(Interest::WRITE).map(|_| inside.is_watched()));
+    /// system.run()?;
+    /// assert!(waits.join()?? && !near.is_watched());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn is_watched(&self) -> bool {
+        self.registered.beacon.watcher() != Watcher::Nobody
     }
 
     /// An operation has found that what was [`seen`](Readiness) is not so: it failed with

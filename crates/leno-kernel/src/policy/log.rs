@@ -4,7 +4,7 @@
 //! ```text
 //!   log       "-" if nothing was decided, or entries one after the other
 //!   entry     kind  among how many  [ "." which one, from 0 ]  [ "X" how often in a row ]
-//!   kind      P pick   W waiter   A alternative   T timer   V victim   R runs on
+//!   kind      P pick   W waiter   A alternative   T timer   V victim   R runs on   N network
 //!   numbers   in base 36, small letters; without "." it is the first, without "X" once
 //! ```
 //! In memory too, equal decisions in a row are one entry.
@@ -25,13 +25,14 @@ pub enum Decided {
 }
 
 impl Decided {
-    const ALL: [(Decided, char, &'static str); 6] = [
+    const ALL: [(Decided, char, &'static str); 7] = [
         (Decided::Pick, 'P', "pick"),
         (Decided::Choose(ChoiceKind::Waiter), 'W', "choice of a waiter"),
         (Decided::Choose(ChoiceKind::Alternative), 'A', "choice of an alternative"),
         (Decided::Choose(ChoiceKind::Timer), 'T', "choice of a timer"),
         (Decided::Choose(ChoiceKind::Victim), 'V', "choice of a victim"),
         (Decided::Choose(ChoiceKind::After), 'R', "choice of who runs on"),
+        (Decided::Choose(ChoiceKind::Network), 'N', "choice of a network"),
     ];
 
     /// Its place in the table. A new kind has to be added there, too.
@@ -43,6 +44,7 @@ impl Decided {
             Decided::Choose(ChoiceKind::Timer) => 3,
             Decided::Choose(ChoiceKind::Victim) => 4,
             Decided::Choose(ChoiceKind::After) => 5,
+            Decided::Choose(ChoiceKind::Network) => 6,
         }
     }
 }

@@ -144,6 +144,9 @@ pub enum ChoiceKind {
     /// Who goes on after a rendezvous or a spawn: the one that runs, which comes first, or the one that
     /// it has woken or spawned. The other is ready.
     After,
+    /// What a network of memory does: how long something takes, how much passes, what is lost. The first
+    /// is what it does if nobody decides.
+    Network,
 }
 
 /// One of those to choose from.
@@ -158,6 +161,8 @@ pub enum Candidate {
     Object(Object),
     /// A core, by number.
     Core(u32),
+    /// A number: of bytes, of nanoseconds, of one of several ways.
+    Number(u64),
 }
 
 impl fmt::Debug for dyn Policy {

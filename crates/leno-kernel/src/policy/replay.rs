@@ -140,6 +140,7 @@ impl fmt::Display for Shown<'_> {
             Candidate::Other(number) => write!(f, "other {number}"),
             Candidate::Object(object) => write!(f, "object {object}"),
             Candidate::Core(number) => write!(f, "core {number}"),
+            Candidate::Number(number) => write!(f, "{number}"),
         }
     }
 }

@@ -86,6 +86,11 @@ impl Entry {
         f(co, unsafe { task.as_ref() });
     }
 
+    /// Whether a thread of a world has entered it.
+    pub(crate) fn is_in_world(&self) -> bool {
+        self.is_entered() && self.thread.get().is_some()
+    }
+
     /// Whether the core polls this one.
     pub(crate) fn is_polling(&self, co: Co) -> bool {
         self.running.get() == Running::Future(co)

@@ -34,7 +34,9 @@ pub use thread::{spawn, trouble};
 
 use crate::bell::Bell;
 use crate::core::{Core, Parts};
+use crate::dump::Depth;
 use crate::log::Ring;
+use crate::raw::entered;
 use crate::raw::world as raw;
 use crate::window::Title;
 use crate::{CoresError, Object, Outcome, Reason, Time, VirtualTime, Wake, mailbox};
@@ -79,6 +81,26 @@ pub fn baggage() -> Option<Rc<dyn Any>> {
     raw::with(|world| world.baggage.clone())
 }
 
+/// The one `T` of the calling code's world, made at its first use; `None` outside a world.
+pub fn own<T: 'static>(make: impl FnOnce() -> T) -> Option<Rc<T>> {
+    if !is_near() {
+        return None;
+    }
+    let known = raw::with(|world| {
+        let own = world.own.borrow();
+        own.iter().find_map(|known| known.clone().downcast::<T>().ok())
+    })?;
+    if known.is_some() {
+        return known;
+    }
+    // Code of a user: while it runs, nothing is borrowed.
+    let made = Rc::new(make());
+    raw::with(|world| {
+        world.own.borrow_mut().push(made.clone());
+        made
+    })
+}
+
 /// See the module.
 pub(crate) struct World {
     pub(crate) core: Core,
@@ -90,6 +112,8 @@ pub(crate) struct World {
     most_points: u64,
     /// What the driver's owner gives to the program.
     baggage: Rc<dyn Any>,
+    /// What the program has one of; see [`own`].
+    own: RefCell<Vec<Rc<dyn Any>>>,
     pub(crate) is_ending: Cell<bool>,
 }
 
@@ -140,6 +164,7 @@ pub fn run(setup: Setup, main: impl FnOnce() + 'static) -> Result<Ending, CoresE
         points: Cell::new(0),
         most_points: setup.most_points,
         baggage: setup.baggage,
+        own: RefCell::default(),
         is_ending: Cell::new(false),
     };
     Ok(raw::enter(&world, || world.run(main)))
@@ -152,7 +177,7 @@ impl World {
         leaves(self.core.mailbox, 0);
         let report = self.core.report();
         if !report.alive.is_empty() {
-            self.fail(Trouble::Deadlock(report.to_string()));
+            self.fail(Trouble::Deadlock(report.to_string() + &waiting_inside()));
         }
         let log = self.core.take_log();
         self.is_ending.set(true);
@@ -178,6 +203,20 @@ impl World {
             self.core.cancel_all();
         }
     }
+}
+
+/// The coroutines of the systems that threads of this world run, as lines of text.
+fn waiting_inside() -> String {
+    let mut text = String::new();
+    entered::each_core(|core| {
+        if core.entry.is_in_world() {
+            for alive in core.survey(Depth::States).alive {
+                let line = format!("\n  of system '{}': {alive}", core.window.title.name);
+                text.push_str(&line);
+            }
+        }
+    });
+    text
 }
 
 /// Where a thread of a world would wait for a bell, it parks. Whether it was rung; `None` outside a

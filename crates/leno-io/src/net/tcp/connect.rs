@@ -1,5 +1,8 @@
 //! Connecting without blocking: a socket that does not block begins to connect, becomes writable when that
 //! has come to something, and then says to what.
+//!
+//! On loopback that is so at once. Others get their turn all the same, or whoever makes many connections
+//! would overrun the listener on its own core.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream};
@@ -8,8 +11,10 @@ use leno_kernel::Time;
 use leno_kernel::io::Interest;
 use socket2::{Domain, Protocol, Socket, Type};
 
+use crate::memory::ambient;
 use crate::net::exhausted::explained;
 use crate::net::inner::{Inner, Tried};
+use crate::net::os::{give_way, give_way_async};
 
 impl Inner<TcpStream> {
     /// Connects to this address, until the deadline at most.
@@ -18,7 +23,11 @@ impl Inner<TcpStream> {
         address: SocketAddr,
         deadline: Option<Time>,
     ) -> io::Result<Inner<TcpStream>> {
+        if let Some(host) = ambient::here()? {
+            return Ok(Inner::memory(host.connect_until(address, deadline)?));
+        }
         let inner = begin(address)?;
+        give_way();
         let connected = inner.io(Interest::WRITE, deadline, || inner.connected());
         connected.map_err(|error| too_late(error, address))?;
         Ok(inner)
@@ -26,7 +35,11 @@ impl Inner<TcpStream> {
 
     /// The same, for a future.
     pub(crate) async fn connect_async(address: SocketAddr) -> io::Result<Inner<TcpStream>> {
+        if let Some(host) = ambient::here()? {
+            return Ok(Inner::memory(host.connect_async(address).await?));
+        }
         let inner = begin(address)?;
+        give_way_async().await;
         inner.io_async(Interest::WRITE, || inner.connected()).await?;
         Ok(inner)
     }
@@ -46,7 +59,7 @@ impl Inner<TcpStream> {
     }
 }
 
-/// A stream that begins to connect. Whatever it is made of is decided here.
+/// A stream of the operating system that begins to connect.
 fn begin(address: SocketAddr) -> io::Result<Inner<TcpStream>> {
     leno_kernel::io::permit()?;
     let kind = Type::STREAM.nonblocking();

@@ -1,20 +1,24 @@
 //! TCP operations that do not wait, for each kind of socket.
 
+use core::sync::atomic::Ordering::Relaxed;
 use core::time::Duration;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 
 use socket2::SockRef;
 
+use crate::memory::{BACKLOG, ambient};
 use crate::net::exhausted::explained;
 use crate::net::inner::{Inner, Tried};
-use crate::net::methods::{spent, spent_parts};
+use crate::net::memory::not_here;
+use crate::net::methods::{more, spent, spent_parts};
 
 /// A stream.
 impl Inner<TcpStream> {
     pub(crate) fn read(&self, buffer: &mut [u8]) -> Tried<usize> {
         match self {
             Inner::Os(os) => spent(buffer.len(), os.get().read(buffer)),
+            Inner::Memory(memory) => more(memory.socket.try_read(buffer)),
         }
     }
 
@@ -24,18 +28,21 @@ impl Inner<TcpStream> {
                 let read = os.get().read_vectored(buffers);
                 spent_parts(buffers, read)
             }
+            Inner::Memory(memory) => more(memory.socket.try_read_vectored(buffers)),
         }
     }
 
     pub(crate) fn write(&self, bytes: &[u8]) -> Tried<usize> {
         match self {
             Inner::Os(os) => spent(bytes.len(), os.get().write(bytes)),
+            Inner::Memory(memory) => more(memory.socket.try_write(bytes)),
         }
     }
 
     pub(crate) fn write_vectored(&self, parts: &[IoSlice<'_>]) -> Tried<usize> {
         match self {
             Inner::Os(os) => spent_parts(parts, os.get().write_vectored(parts)),
+            Inner::Memory(memory) => more(memory.socket.try_write_vectored(parts)),
         }
     }
 
@@ -43,66 +50,89 @@ impl Inner<TcpStream> {
     pub(crate) fn peek(&self, buffer: &mut [u8]) -> Tried<usize> {
         match self {
             Inner::Os(os) => Ok((os.get().peek(buffer)?, false)),
+            Inner::Memory(memory) => more(memory.socket.try_peek(buffer)),
         }
     }
 
     pub(crate) fn shutdown(&self, how: Shutdown) -> io::Result<()> {
         match self {
             Inner::Os(os) => os.get().shutdown(how),
+            Inner::Memory(memory) => {
+                memory.socket.shutdown(how);
+                Ok(())
+            }
         }
     }
 
     pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
         match self {
             Inner::Os(os) => os.get().local_addr(),
+            Inner::Memory(memory) => Ok(memory.socket.local_addr()),
         }
     }
 
     pub(crate) fn peer_addr(&self) -> io::Result<SocketAddr> {
         match self {
             Inner::Os(os) => os.get().peer_addr(),
+            Inner::Memory(memory) => Ok(memory.socket.peer_addr()),
         }
     }
 
     pub(crate) fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
         match self {
             Inner::Os(os) => os.get().set_nodelay(nodelay),
+            Inner::Memory(memory) => {
+                memory.nodelay.store(nodelay, Relaxed);
+                Ok(())
+            }
         }
     }
 
     pub(crate) fn nodelay(&self) -> io::Result<bool> {
         match self {
             Inner::Os(os) => os.get().nodelay(),
+            Inner::Memory(memory) => Ok(memory.nodelay.load(Relaxed)),
         }
     }
 
     pub(crate) fn set_linger(&self, linger: Option<Duration>) -> io::Result<()> {
         match self {
             Inner::Os(os) => SockRef::from(os.get()).set_linger(linger),
+            Inner::Memory(memory) => {
+                memory.socket.set_abrupt(linger.is_some());
+                Ok(())
+            }
         }
     }
 
     pub(crate) fn linger(&self) -> io::Result<Option<Duration>> {
         match self {
             Inner::Os(os) => SockRef::from(os.get()).linger(),
+            Inner::Memory(memory) => Ok(memory.socket.is_abrupt().then_some(Duration::ZERO)),
         }
     }
 
     pub(crate) fn set_ttl(&self, ttl: u32) -> io::Result<()> {
         match self {
             Inner::Os(os) => os.get().set_ttl(ttl),
+            Inner::Memory(memory) => {
+                memory.set_ttl(ttl);
+                Ok(())
+            }
         }
     }
 
     pub(crate) fn ttl(&self) -> io::Result<u32> {
         match self {
             Inner::Os(os) => os.get().ttl(),
+            Inner::Memory(memory) => Ok(memory.ttl()),
         }
     }
 
     pub(crate) fn take_error(&self) -> io::Result<Option<io::Error>> {
         match self {
             Inner::Os(os) => os.get().take_error(),
+            Inner::Memory(_) => Ok(None),
         }
     }
 
@@ -110,6 +140,7 @@ impl Inner<TcpStream> {
     pub(crate) fn into_std(self) -> io::Result<TcpStream> {
         match self {
             Inner::Os(os) => Ok(os.into_inner()),
+            Inner::Memory(_) => not_here("descriptor"),
         }
     }
 
@@ -117,6 +148,7 @@ impl Inner<TcpStream> {
     pub(crate) fn clone_std(&self) -> io::Result<TcpStream> {
         match self {
             Inner::Os(os) => os.get().try_clone().map_err(explained),
+            Inner::Memory(_) => not_here("descriptor"),
         }
     }
 }
@@ -125,6 +157,9 @@ impl Inner<TcpStream> {
 impl Inner<TcpListener> {
     /// Listens at this address.
     pub(crate) fn bind(address: SocketAddr) -> io::Result<Inner<TcpListener>> {
+        if let Some(host) = ambient::here()? {
+            return Ok(Inner::memory(host.listen_at(address, BACKLOG)?));
+        }
         leno_kernel::io::permit()?;
         Inner::os(TcpListener::bind(address).map_err(explained)?)
     }
@@ -139,30 +174,41 @@ impl Inner<TcpListener> {
                     Err(error) => return Err(explained(error)),
                 }
             },
+            Inner::Memory(memory) => {
+                let (stream, from) = memory.socket.try_accept()?;
+                Ok(((Inner::memory(stream), from), false))
+            }
         }
     }
 
     pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
         match self {
             Inner::Os(os) => os.get().local_addr(),
+            Inner::Memory(memory) => Ok(memory.socket.local_addr()),
         }
     }
 
     pub(crate) fn set_ttl(&self, ttl: u32) -> io::Result<()> {
         match self {
             Inner::Os(os) => os.get().set_ttl(ttl),
+            Inner::Memory(memory) => {
+                memory.set_ttl(ttl);
+                Ok(())
+            }
         }
     }
 
     pub(crate) fn ttl(&self) -> io::Result<u32> {
         match self {
             Inner::Os(os) => os.get().ttl(),
+            Inner::Memory(memory) => Ok(memory.ttl()),
         }
     }
 
     pub(crate) fn take_error(&self) -> io::Result<Option<io::Error>> {
         match self {
             Inner::Os(os) => os.get().take_error(),
+            Inner::Memory(_) => Ok(None),
         }
     }
 
@@ -170,6 +216,7 @@ impl Inner<TcpListener> {
     pub(crate) fn into_std(self) -> io::Result<TcpListener> {
         match self {
             Inner::Os(os) => Ok(os.into_inner()),
+            Inner::Memory(_) => not_here("descriptor"),
         }
     }
 
@@ -177,6 +224,7 @@ impl Inner<TcpListener> {
     pub(crate) fn clone_std(&self) -> io::Result<TcpListener> {
         match self {
             Inner::Os(os) => os.get().try_clone().map_err(explained),
+            Inner::Memory(_) => not_here("descriptor"),
         }
     }
 }

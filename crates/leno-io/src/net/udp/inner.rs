@@ -3,19 +3,22 @@
 //! A datagram that is shorter than the buffer says nothing about the next one, so nothing here is ever
 //! used up.
 
+use core::sync::atomic::Ordering::Relaxed;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
+use crate::memory::ambient;
 use crate::net::exhausted::explained;
 use crate::net::inner::{Inner, Tried};
-
-fn more<R>(result: io::Result<R>) -> Tried<R> {
-    Ok((result?, false))
-}
+use crate::net::memory::not_here;
+use crate::net::methods::more;
 
 impl Inner<UdpSocket> {
     /// A socket at this address.
     pub(crate) fn bind(address: SocketAddr) -> io::Result<Inner<UdpSocket>> {
+        if let Some(host) = ambient::here()? {
+            return Ok(Inner::memory(host.socket_at(address)?));
+        }
         leno_kernel::io::permit()?;
         Inner::os(UdpSocket::bind(address).map_err(explained)?)
     }
@@ -24,78 +27,97 @@ impl Inner<UdpSocket> {
     pub(crate) fn connect(&self, address: SocketAddr) -> io::Result<()> {
         match self {
             Inner::Os(os) => os.get().connect(address),
+            Inner::Memory(memory) => memory.socket.connect(address),
         }
     }
 
     pub(crate) fn send(&self, bytes: &[u8]) -> Tried<usize> {
         match self {
             Inner::Os(os) => more(os.get().send(bytes)),
+            Inner::Memory(memory) => more(memory.socket.send(bytes)),
         }
     }
 
     pub(crate) fn send_to(&self, bytes: &[u8], address: SocketAddr) -> Tried<usize> {
         match self {
             Inner::Os(os) => more(os.get().send_to(bytes, address)),
+            Inner::Memory(memory) => more(memory.socket.send_to(bytes, address)),
         }
     }
 
     pub(crate) fn recv(&self, buffer: &mut [u8]) -> Tried<usize> {
         match self {
             Inner::Os(os) => more(os.get().recv(buffer)),
+            Inner::Memory(memory) => more(memory.socket.try_recv(buffer)),
         }
     }
 
     pub(crate) fn recv_from(&self, buffer: &mut [u8]) -> Tried<(usize, SocketAddr)> {
         match self {
             Inner::Os(os) => more(os.get().recv_from(buffer)),
+            Inner::Memory(memory) => more(memory.socket.try_recv_from(buffer)),
         }
     }
 
     pub(crate) fn peek(&self, buffer: &mut [u8]) -> Tried<usize> {
         match self {
             Inner::Os(os) => more(os.get().peek(buffer)),
+            Inner::Memory(memory) => more(memory.socket.try_peek(buffer)),
         }
     }
 
     pub(crate) fn peek_from(&self, buffer: &mut [u8]) -> Tried<(usize, SocketAddr)> {
         match self {
             Inner::Os(os) => more(os.get().peek_from(buffer)),
+            Inner::Memory(memory) => more(memory.socket.try_peek_from(buffer)),
         }
     }
 
     pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
         match self {
             Inner::Os(os) => os.get().local_addr(),
+            Inner::Memory(memory) => Ok(memory.socket.local_addr()),
         }
     }
 
     pub(crate) fn peer_addr(&self) -> io::Result<SocketAddr> {
         match self {
             Inner::Os(os) => os.get().peer_addr(),
+            Inner::Memory(memory) => memory.socket.need_peer(),
         }
     }
 
     pub(crate) fn set_broadcast(&self, broadcast: bool) -> io::Result<()> {
         match self {
             Inner::Os(os) => os.get().set_broadcast(broadcast),
+            Inner::Memory(memory) => {
+                memory.broadcast.store(broadcast, Relaxed);
+                Ok(())
+            }
         }
     }
 
     pub(crate) fn broadcast(&self) -> io::Result<bool> {
         match self {
             Inner::Os(os) => os.get().broadcast(),
+            Inner::Memory(memory) => Ok(memory.broadcast.load(Relaxed)),
         }
     }
 
     pub(crate) fn set_ttl(&self, ttl: u32) -> io::Result<()> {
         match self {
             Inner::Os(os) => os.get().set_ttl(ttl),
+            Inner::Memory(memory) => {
+                memory.set_ttl(ttl);
+                Ok(())
+            }
         }
     }
 
     pub(crate) fn ttl(&self) -> io::Result<u32> {
         match self {
             Inner::Os(os) => os.get().ttl(),
+            Inner::Memory(memory) => Ok(memory.ttl()),
         }
     }
 
@@ -108,6 +130,7 @@ impl Inner<UdpSocket> {
         match (self, joins) {
             (Inner::Os(os), true) => os.get().join_multicast_v4(group, interface),
             (Inner::Os(os), false) => os.get().leave_multicast_v4(group, interface),
+            (Inner::Memory(_), _) => not_here("groups"),
         }
     }
 
@@ -120,12 +143,14 @@ impl Inner<UdpSocket> {
         match (self, joins) {
             (Inner::Os(os), true) => os.get().join_multicast_v6(group, interface),
             (Inner::Os(os), false) => os.get().leave_multicast_v6(group, interface),
+            (Inner::Memory(_), _) => not_here("groups"),
         }
     }
 
     pub(crate) fn take_error(&self) -> io::Result<Option<io::Error>> {
         match self {
             Inner::Os(os) => os.get().take_error(),
+            Inner::Memory(_) => Ok(None),
         }
     }
 
@@ -133,6 +158,7 @@ impl Inner<UdpSocket> {
     pub(crate) fn into_std(self) -> io::Result<UdpSocket> {
         match self {
             Inner::Os(os) => Ok(os.into_inner()),
+            Inner::Memory(_) => not_here("descriptor"),
         }
     }
 
@@ -140,6 +166,7 @@ impl Inner<UdpSocket> {
     pub(crate) fn clone_std(&self) -> io::Result<UdpSocket> {
         match self {
             Inner::Os(os) => os.get().try_clone().map_err(explained),
+            Inner::Memory(_) => not_here("descriptor"),
         }
     }
 }

@@ -1,19 +1,21 @@
 //! Operations of Unix sockets that do not wait.
 
+use core::convert::Infallible;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::net::Shutdown;
-use std::os::fd::AsFd;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 
 use crate::net::exhausted::explained;
 use crate::net::inner::{Inner, Tried};
+use crate::net::memory::Twin;
 use crate::net::methods::{spent, spent_parts};
 
-impl<S: AsFd> Inner<S> {
+impl<S: Twin<Memory = Infallible>> Inner<S> {
     /// The socket itself, of one that is always the operating system's.
     pub(super) fn socket(&self) -> &S {
         match self {
             Inner::Os(os) => os.get(),
+            Inner::Memory(memory) => match memory.socket {},
         }
     }
 
@@ -21,6 +23,7 @@ impl<S: AsFd> Inner<S> {
     pub(super) fn into_socket(self) -> S {
         match self {
             Inner::Os(os) => os.into_inner(),
+            Inner::Memory(memory) => match memory.socket {},
         }
     }
 }

@@ -1,0 +1,120 @@
+//! Servers under load, for the benches of sockets.
+//!
+//! A contender is a server: a function that is given a listener and how many connections will come, and
+//! returns when all of them have ended. It runs on a thread of its own, on the first processor; the load
+//! comes from this thread, on the second, and is the same for all (`serve/load.rs`). What the process has
+//! used of its processors beyond what the load has, the server has used.
+
+pub mod load;
+mod processor;
+
+use std::io::{BufRead, BufReader};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::contender::{Contender, Failure, Result, Turn};
+use crate::external::{self, Tool};
+
+/// What serves; see the module.
+pub type Server = fn(TcpListener, usize) -> std::result::Result<(), Failure>;
+
+/// What one turn of load came to.
+pub struct Served {
+    pub took: Duration,
+    /// Requests, or connections.
+    pub count: u64,
+    pub note: Option<String>,
+}
+
+/// What comes to a server: so many connections, and `n` operations in all.
+pub type Load = fn(SocketAddr, usize, u64) -> std::result::Result<Served, Failure>;
+
+/// How many connections a load makes.
+#[derive(Clone, Copy)]
+pub enum Connections {
+    So(usize),
+    /// One for each operation.
+    Each,
+}
+
+impl Connections {
+    fn of(self, n: u64) -> usize {
+        match self {
+            Connections::So(many) => many,
+            Connections::Each => n as usize,
+        }
+    }
+}
+
+/// A contender that is `server` under `load`.
+pub fn contender(
+    name: &'static str,
+    server: Server,
+    connections: Connections,
+    load: Load,
+) -> Contender {
+    Contender::measured(name, move |n| {
+        let connections = connections.of(n);
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(Failure::failed)?;
+        let address = listener.local_addr().map_err(Failure::failed)?;
+        let serves = thread::spawn(move || {
+            processor::pin(0);
+            server(listener, connections)
+        });
+        processor::pin(1);
+        let turn = under(|| load(address, connections, n))?;
+        serves.join().map_err(|_| Failure::failed("the server panicked"))??;
+        Ok(turn)
+    })
+}
+
+/// Runs a load; the turn says how much processor time the rest of the process used.
+fn under(load: impl FnOnce() -> std::result::Result<Served, Failure>) -> Result {
+    let (all, own) = (processor::used_by_process(), processor::used_by_thread());
+    let served = load()?;
+    let used = (processor::used_by_process() - all)
+        .saturating_sub(processor::used_by_thread() - own)
+        .as_nanos() as f64;
+    let mut note = format!("{:.2} µs of processor each", used / 1e3 / served.count as f64);
+    if let Some(more) = served.note {
+        note = format!("{note}, {more}");
+    }
+    Ok(Turn::ns(served.took, served.count).with_note(note))
+}
+
+/// How long `f` takes.
+fn timed<T>(f: impl FnOnce() -> T) -> (T, Duration) {
+    let start = Instant::now();
+    let done = f();
+    (done, start.elapsed())
+}
+
+/// A server that is a program of its own: it prints its port, serves, and ends when all its connections
+/// have ended.
+pub fn external(
+    tool: Tool,
+    bench: &'static str,
+    connections: Connections,
+    load: Load,
+) -> Contender {
+    Contender::external(tool.name(), move |n| {
+        let connections = connections.of(n);
+        let mut command = external::command(tool, bench, connections as u64, n)?;
+        let mut server = command.stdout(Stdio::piped()).spawn().map_err(Failure::failed)?;
+        let mut lines = BufReader::new(server.stdout.take().expect("it is piped")).lines();
+        let mut word = || lines.next().and_then(|line| line.ok()).unwrap_or_default();
+        let port = word().parse().map_err(|_| Failure::failed("it printed no port"))?;
+        processor::pin(1);
+        let before = processor::used_by_children();
+        let served = load((Ipv4Addr::LOCALHOST, port).into(), connections, n)?;
+        let version = word();
+        server.wait().map_err(Failure::failed)?;
+        let used = (processor::used_by_children() - before).as_nanos() as f64;
+        let note =
+            format!("{:.2} µs of processor each, all told", used / 1e3 / served.count as f64);
+        let turn = Turn::ns(served.took, served.count).with_note(note);
+        Ok(Turn { version: Some(version), ..turn })
+    })
+}

@@ -1,0 +1,91 @@
+//! What can be wrong with a text or a name, and where.
+//!
+//! Deliberately not here: that two types do not agree ([`crate::Excess`], [`crate::Misfit`]), and
+//! that a fibre does what its type forbids ([`crate::Violation`]).
+
+use std::error::Error;
+use std::fmt;
+
+/// A text that is no control type: where, what was expected there, and what was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseError {
+    pub(crate) text: String,
+    pub(crate) column: usize,
+    pub(crate) expected: &'static str,
+    pub(crate) found: String,
+}
+
+impl ParseError {
+    /// Where in the text, counted in characters from 1.
+    #[must_use]
+    pub fn column(&self) -> usize {
+        self.column
+    }
+
+    /// What could have stood there.
+    #[must_use]
+    pub fn expected(&self) -> &str {
+        self.expected
+    }
+
+    /// The text on one line and a mark below the place on the next.
+    #[must_use]
+    pub fn picture(&self) -> String {
+        let line = self.text.replace(char::is_whitespace, " ");
+        format!("{line}\n{:>width$}", "^", width = self.column)
+    }
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { text, column, expected, found } = self;
+        write!(f, "expected {expected} at column {column} of `{text}`, found {found}")
+    }
+}
+
+impl Error for ParseError {}
+
+/// A name that no port can have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortError {
+    pub(crate) name: String,
+    pub(crate) wrong: char,
+}
+
+impl fmt::Display for PortError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "no port can be called `{}`: names are of lower-case letters, digits and `_`, not {:?}",
+            self.name, self.wrong
+        )
+    }
+}
+
+impl Error for PortError {}
+
+/// A type that has too many states to be worked out, or is written with too many events.
+///
+/// The bounds keep a mistake in a description from using up memory and time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooLarge;
+
+impl TooLarge {
+    /// How many states an automaton may have while it is worked out.
+    pub const MOST_STATES: usize = 20_000;
+
+    /// How many events (and references to rules) an expression may be written with.
+    pub const MOST_EVENTS: usize = 2_000;
+}
+
+impl fmt::Display for TooLarge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (states, events) = (Self::MOST_STATES, Self::MOST_EVENTS);
+        write!(
+            f,
+            "a type of more than {states} states or {events} written events is not worked out"
+        )
+    }
+}
+
+impl Error for TooLarge {}

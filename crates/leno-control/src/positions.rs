@@ -1,0 +1,158 @@
+//! What an expression means: which of its leaves may come first, and which after which.
+//!
+//! Each leaf (event or rule) of the tree is a position, numbered from 1 in the order of the text;
+//! position 0 is where nothing has happened yet. A fibre stands at the position of its last event.
+//! So whoever follows a fibre through its type can always point into the text.
+//!
+//! A repetition `X+` with nothing after it never stops: that is how a continuous device is written
+//! (Skaller 2017). Whether something comes after it is a matter of the text alone: the last of a
+//! sequence, and what stands there in an alternative or under `?`, is at the end; what is under `+`
+//! or `*` is not.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::error::TooLarge;
+use crate::event::Event;
+use crate::expr::Expr;
+
+/// What stands at a position.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Leaf {
+    Event(Event),
+    Rule { name: String, at_end: bool },
+}
+
+/// The positions of an expression.
+#[derive(Debug)]
+pub(crate) struct Positions {
+    leaves: Vec<Leaf>,
+    follow: Vec<Vec<usize>>,
+    complete: Vec<bool>,
+}
+
+/// A part of the tree while positions are worked out.
+struct Part {
+    /// Whether it can be passed without an event.
+    empty: bool,
+    first: Vec<usize>,
+    last: Vec<usize>,
+}
+
+impl Positions {
+    /// Those of `expr`; `at_end` says that nothing comes after it.
+    pub(crate) fn new(expr: &Expr, at_end: bool) -> Result<Self, TooLarge> {
+        let mut leaves = 0;
+        expr.each(&mut |part| {
+            leaves += usize::from(matches!(part, Expr::Event(_) | Expr::Rule(_)))
+        });
+        if leaves > TooLarge::MOST_EVENTS {
+            return Err(TooLarge);
+        }
+        let mut new = Self { leaves: Vec::new(), follow: vec![Vec::new()], complete: Vec::new() };
+        let whole = new.part(expr, at_end);
+        new.complete = vec![false; new.follow.len()];
+        new.complete[0] = whole.empty;
+        for last in whole.last {
+            new.complete[last] = true;
+        }
+        new.follow[0] = whole.first;
+        for follow in &mut new.follow {
+            follow.sort_unstable();
+            follow.dedup();
+        }
+        Ok(new)
+    }
+
+    /// What stands at a position other than 0.
+    pub(crate) fn leaf(&self, position: usize) -> &Leaf {
+        &self.leaves[position - 1]
+    }
+
+    /// The positions that may come next.
+    pub(crate) fn follow(&self, position: usize) -> &[usize] {
+        &self.follow[position]
+    }
+
+    /// Whether the expression may be done after this position.
+    pub(crate) fn is_complete(&self, position: usize) -> bool {
+        self.complete[position]
+    }
+
+    /// The positions after each event that may come next at one of these.
+    pub(crate) fn after(&self, set: &BTreeSet<usize>) -> BTreeMap<Event, BTreeSet<usize>> {
+        let mut next: BTreeMap<Event, BTreeSet<usize>> = BTreeMap::new();
+        for &to in set.iter().flat_map(|&from| self.follow(from)) {
+            if let Leaf::Event(event) = self.leaf(to) {
+                next.entry(event.clone()).or_default().insert(to);
+            }
+        }
+        next
+    }
+
+    fn leaf_part(&mut self, leaf: Leaf) -> Part {
+        self.leaves.push(leaf);
+        self.follow.push(Vec::new());
+        let position = self.leaves.len();
+        Part { empty: false, first: vec![position], last: vec![position] }
+    }
+
+    fn link(&mut self, from: &[usize], to: &[usize]) {
+        for &position in from {
+            self.follow[position].extend_from_slice(to);
+        }
+    }
+
+    fn repeated(&mut self, inner: &Expr) -> Part {
+        let part = self.part(inner, false);
+        self.link(&part.last, &part.first);
+        part
+    }
+
+    fn part(&mut self, expr: &Expr, at_end: bool) -> Part {
+        match expr {
+            Expr::Nothing => Part { empty: true, first: Vec::new(), last: Vec::new() },
+            Expr::Event(event) => self.leaf_part(Leaf::Event(event.clone())),
+            Expr::Rule(name) => self.leaf_part(Leaf::Rule { name: name.clone(), at_end }),
+            Expr::Seq(items) => {
+                let mut whole = Part { empty: true, first: Vec::new(), last: Vec::new() };
+                for (at, item) in items.iter().enumerate() {
+                    let part = self.part(item, at_end && at + 1 == items.len());
+                    self.link(&whole.last, &part.first);
+                    if whole.empty {
+                        whole.first.extend_from_slice(&part.first);
+                    }
+                    if !part.empty {
+                        whole.last.clear();
+                    }
+                    whole.last.extend(part.last);
+                    whole.empty &= part.empty;
+                }
+                whole
+            }
+            Expr::Either(items) => {
+                let mut whole =
+                    Part { empty: items.is_empty(), first: Vec::new(), last: Vec::new() };
+                for item in items {
+                    let part = self.part(item, at_end);
+                    whole.first.extend(part.first);
+                    whole.last.extend(part.last);
+                    whole.empty |= part.empty;
+                }
+                whole
+            }
+            Expr::Plus(inner) if at_end => {
+                let part = self.repeated(inner);
+                Part { empty: false, first: part.first, last: Vec::new() }
+            }
+            Expr::Plus(inner) => self.repeated(inner),
+            Expr::Star(inner) => {
+                let part = self.repeated(inner);
+                Part { empty: true, ..part }
+            }
+            Expr::Maybe(inner) => {
+                let part = self.part(inner, at_end);
+                Part { empty: true, ..part }
+            }
+        }
+    }
+}

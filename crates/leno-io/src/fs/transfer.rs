@@ -1,0 +1,119 @@
+//! Reading, writing and syncing: which way an operation goes.
+//!
+//! 1. A thread, and a coroutine whose own stack unwinds, does it itself.
+//! 2. A read first asks for what is in memory, without waiting: most files are read from there, and
+//!    that costs as much as it does a thread.
+//! 3. Else it goes through the ring, or to a helper.
+
+use core::sync::atomic::Ordering::Relaxed;
+use std::io::{self, IoSliceMut};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+use leno_kernel::Time;
+use rustix::io::{Errno, ReadWriteFlags, preadv2};
+
+use super::action::Action;
+use super::backend::Backend;
+use super::caller::{Caller, caller};
+use super::error::naming;
+use super::file::File;
+use super::{ended, helper};
+use crate::raw::ring::{self, Ring};
+
+/// Where the file's cursor is.
+const CURSOR: u64 = u64::MAX;
+
+impl File {
+    /// Does it; whoever waits is woken when it is done.
+    #[inline]
+    #[track_caller]
+    pub(super) fn perform(&self, mut action: Action<'_>) -> io::Result<usize> {
+        let (what, deadline) = (action.verb(), self.deadline());
+        let result = caller(deadline).and_then(|caller| {
+            if caller == Caller::Itself {
+                return action.run(&self.inner);
+            }
+            self.streak.give_way();
+            let result = match self.at_once(&mut action) {
+                Some(result) => result,
+                None => self.wait_for(caller, action, deadline),
+            };
+            result.inspect(|&count| self.streak.count(count))
+        });
+        result.map_err(naming(what, &self.path))
+    }
+
+    /// The same for a future.
+    pub(super) async fn perform_async(&self, mut action: Action<'_>) -> io::Result<usize> {
+        let what = action.verb();
+        self.streak.give_way_async().await;
+        let result = match leno_kernel::io::permit() {
+            Err(error) => Err(error),
+            Ok(()) => match self.at_once(&mut action) {
+                Some(result) => result.inspect(|&count| self.streak.count(count)),
+                None => self.await_it(action).await,
+            },
+        };
+        result.map_err(naming(what, &self.path))
+    }
+
+    /// What the system has in memory of what is to be read.
+    fn at_once(&self, action: &mut Action<'_>) -> Option<io::Result<usize>> {
+        let Action::Read { into, at } = action else { return None };
+        if !self.assume_cached.load(Relaxed) {
+            return None;
+        }
+        let mut into = [IoSliceMut::new(into)];
+        let at = at.unwrap_or(CURSOR);
+        match preadv2(&self.inner, &mut into, at, ReadWriteFlags::NOWAIT) {
+            Ok(count) => Some(Ok(count)),
+            Err(Errno::AGAIN | Errno::INTR) => None,
+            Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => {
+                // Not for this file: its file system waits, or the system is too old to be asked.
+                self.assume_cached.store(false, Relaxed);
+                None
+            }
+            Err(error) => Some(Err(error.into())),
+        }
+    }
+
+    #[track_caller]
+    fn wait_for(
+        &self,
+        caller: Caller,
+        action: Action<'_>,
+        deadline: Option<Time>,
+    ) -> io::Result<usize> {
+        if let Some(ring) = self.ring().filter(|_| caller == Caller::Co) {
+            return ring::perform(&ring, self.inner.as_fd(), action, deadline);
+        }
+        let (owned, file) = (action.to_owned(), self.inner.clone());
+        let (ended, result) = helper::call(deadline, move || owned.run(&file));
+        let result = result
+            .map(|(result, buffer)| result.inspect(|&count| action.copy_back(&buffer, count)));
+        ended::result(ended, result)
+    }
+
+    async fn await_it(&self, action: Action<'_>) -> io::Result<usize> {
+        let mut result = None;
+        if let Some(ring) = self.ring() {
+            let done = ring::perform_owned(&ring, self.inner.clone(), action.to_owned()).await;
+            // The thread that began it has ended; nothing was done.
+            result =
+                Some(done).filter(|(result, _)| !result.as_ref().is_err_and(ended::is_cancelled));
+        }
+        let (result, buffer) = match result {
+            Some(done) => done,
+            None => {
+                let (owned, file) = (action.to_owned(), self.inner.clone());
+                helper::call_async(move || owned.run(&file)).await
+            }
+        };
+        result.inspect(|&count| action.copy_back(&buffer, count))
+    }
+
+    fn ring(&self) -> Option<Arc<Ring>> {
+        if self.backend == Backend::Ring { ring::current() } else { None }
+    }
+}

@@ -1,0 +1,416 @@
+//! Datagrams: each by itself, and perhaps lost, doubled, or out of order.
+//!
+//! A datagram is lost, besides by choice: across a partition, if nobody has its port, and if too much
+//! waits there already. Nobody is told.
+
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use core::fmt;
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use core::time::Duration;
+
+use leno_kernel::io::Interest;
+use leno_kernel::log::Operation as Kind;
+use leno_kernel::{Object, Sign, Time, common_now};
+
+use super::error::{error, late};
+use super::line::Line;
+use super::link::pick;
+use super::listener::{check_own, no_port};
+use super::network::{Inner, Network};
+use super::readiness::{Look, Readiness, Watched};
+use super::state::{Place, State, hears};
+use super::wait::{Attempt, Operation, Waiting};
+
+/// What the network knows of a socket.
+#[derive(Debug)]
+pub(super) struct Mail {
+    address: SocketAddr,
+    /// In the order of their arrival.
+    waiting: Vec<Datagram>,
+    object: Object,
+    pub(super) line: Line,
+}
+
+#[derive(Clone, Debug)]
+struct Datagram {
+    at: Time,
+    host: usize,
+    from: SocketAddr,
+    bytes: Vec<u8>,
+}
+
+impl Mail {
+    /// When the first of those that wait has arrived, or does.
+    pub(super) fn first(&self) -> Option<Time> {
+        self.waiting.first().map(|datagram| datagram.at)
+    }
+}
+
+/// The longest datagram.
+const LONGEST: usize = 65_507;
+
+impl State {
+    fn open(
+        &mut self,
+        host: usize,
+        mut address: SocketAddr,
+    ) -> io::Result<(SocketAddr, Arc<Sign>)> {
+        let label = self.label(host);
+        let machine = &mut self.hosts[host];
+        check_own(&label, machine.own(address.ip()), address.ip())?;
+        if address.port() == 0 {
+            let is_free =
+                |machine: &super::state::Machine, port| !machine.sockets.contains_key(&port);
+            address.set_port(machine.free_port(is_free).ok_or_else(|| no_port(&label))?);
+        }
+        if machine.sockets.contains_key(&address.port()) {
+            let text = format!("host {label} has a socket at {address} already");
+            return Err(error(ErrorKind::AddrInUse, text));
+        }
+        let sign = self.sign(format!("socket {label} {address}"));
+        let mail =
+            Mail { address, waiting: Vec::new(), object: sign.object(), line: Line::default() };
+        self.hosts[host].sockets.insert(address.port(), mail);
+        Ok((address, sign))
+    }
+
+    fn send(&mut self, host: usize, from: SocketAddr, to: SocketAddr, bytes: &[u8], now: Time) {
+        let Some(target) = self.host_at(host, to.ip()) else { return };
+        let Some(mail) = self.hosts[target].sockets.get_mut(&to.port()) else { return };
+        let route = self.routes.between(host, target);
+        if route.is_parted || !hears(mail.address, to) {
+            return;
+        }
+        if route.goes_wrong(mail.object, |left| &mut left.lost) {
+            return;
+        }
+        let copies = 1 + usize::from(route.goes_wrong(mail.object, |left| &mut left.doubled));
+        for _ in 0..copies {
+            let held: usize = mail.waiting.iter().map(|datagram| datagram.bytes.len()).sum();
+            if held + bytes.len() > route.link.capacity.max(LONGEST) {
+                break;
+            }
+            let at = now + route.latency(mail.object);
+            let place = mail.waiting.partition_point(|earlier| earlier.at <= at);
+            mail.waiting.insert(place, Datagram { at, host, from, bytes: bytes.to_vec() });
+        }
+        mail.line.wake(&mut self.wakes);
+    }
+
+    /// Which datagram is received next.
+    fn next_datagram(
+        &mut self,
+        host: usize,
+        port: u16,
+        peer: Option<SocketAddr>,
+        now: Time,
+    ) -> Result<(&mut Mail, usize), Option<Time>> {
+        let Some(mail) = self.hosts[host].sockets.get_mut(&port) else { return Err(None) };
+        let is_heard = |datagram: &&Datagram| peer.is_none_or(|peer| peer == datagram.from);
+        mail.waiting.retain(|datagram| is_heard(&datagram));
+        let arrived = mail.waiting.iter().take_while(|datagram| datagram.at <= now).count();
+        let Some(first) = mail.waiting.first() else { return Err(None) };
+        if arrived == 0 {
+            return Err(Some(first.at));
+        }
+        let left = &mut self.routes.between(first.host, host).link.left.reordered;
+        let mut took = 0;
+        if *left > 0 {
+            let numbers: Vec<_> = (0..arrived as u64).collect();
+            took = pick(mail.object, &numbers);
+            *left -= u32::from(took > 0);
+        }
+        Ok((mail, took))
+    }
+}
+
+/// Sends and receives datagrams at a port of a host; of [`Host::socket`](super::Host::socket). Clones are
+/// the same socket.
+///
+/// # Examples
+/// ```
+/// use leno_io::memory::Network;
+///
+/// let network = Network::new();
+/// let server = network.host("server").socket(53)?;
+/// let client = network.host("client").socket(0)?;
+/// client.send_to(b"who?", "server:53")?;
+/// let mut buffer = [0; 16];
+/// let (count, from) = server.recv_from(&mut buffer)?;
+/// assert_eq!((&buffer[..count], from.port()), (&b"who?"[..], client.local_addr().port()));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Socket {
+    slot: Arc<Slot>,
+}
+
+struct Slot {
+    network: Network,
+    host: usize,
+    address: SocketAddr,
+    sign: Arc<Sign>,
+    peer: Mutex<Option<SocketAddr>>,
+    /// In nanoseconds.
+    limit: AtomicU64,
+}
+
+impl Socket {
+    pub(super) fn new(network: &Network, host: usize, address: SocketAddr) -> io::Result<Socket> {
+        let (address, sign) = network.inner.with(|state| state.open(host, address))?;
+        let (network, peer, limit) = (network.clone(), Mutex::new(None), AtomicU64::new(u64::MAX));
+        Ok(Socket { slot: Arc::new(Slot { network, host, address, sign, peer, limit }) })
+    }
+
+    /// Where it is.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.slot.address
+    }
+
+    /// With whom alone it speaks, if [`Self::connect`] has said so.
+    pub fn peer_addr(&self) -> Option<SocketAddr> {
+        *self.slot.peer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// From now on it speaks with this peer alone.
+    ///
+    /// # Errors
+    /// When the name is not known.
+    pub fn connect(&self, peer: impl super::Address) -> io::Result<()> {
+        let peer = peer.resolve(&self.slot.network)?;
+        *self.slot.peer.lock().unwrap_or_else(PoisonError::into_inner) = Some(peer);
+        Ok(())
+    }
+
+    /// For how long receiving waits at most; `None` for as long as it takes.
+    ///
+    /// # Errors
+    /// [`InvalidInput`](ErrorKind::InvalidInput) if it is nothing.
+    pub fn set_read_timeout(&self, limit: Option<Duration>) -> io::Result<()> {
+        if limit.is_some_and(|limit| limit.is_zero()) {
+            return Err(error(ErrorKind::InvalidInput, "a limit of no time at all"));
+        }
+        let nanos = |limit: Duration| u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
+        self.slot.limit.store(limit.map_or(u64::MAX, nanos), Relaxed);
+        Ok(())
+    }
+
+    /// What was set.
+    pub fn read_timeout(&self) -> Option<Duration> {
+        let nanos = self.slot.limit.load(Relaxed);
+        (nanos != u64::MAX).then(|| Duration::from_nanos(nanos))
+    }
+
+    /// Sends a datagram. It never waits.
+    ///
+    /// # Errors
+    /// When the name is not known, or it is too long. That it did not arrive is no error.
+    pub fn send_to(&self, bytes: &[u8], to: impl super::Address) -> io::Result<usize> {
+        let to = to.resolve(&self.slot.network)?;
+        let (network, slot) = (&self.slot.network.inner, &self.slot);
+        network.check_caller()?;
+        if bytes.len() > LONGEST {
+            let text =
+                format!("a datagram of {} bytes, from {} to {to}", bytes.len(), slot.address);
+            return Err(error(ErrorKind::InvalidInput, text));
+        }
+        network.point(Kind::Send);
+        let now = common_now();
+        network.with(|state| {
+            let ip = match slot.address.ip() {
+                ip if !ip.is_unspecified() => ip,
+                _ if to.ip().is_loopback() => to.ip(),
+                _ => state.hosts[slot.host].address,
+            };
+            state.send(slot.host, SocketAddr::new(ip, slot.address.port()), to, bytes, now);
+        });
+        Ok(bytes.len())
+    }
+
+    /// Sends a datagram to the peer of [`Self::connect`].
+    ///
+    /// # Errors
+    /// [`NotConnected`](ErrorKind::NotConnected) if there is none; else as [`Self::send_to`].
+    pub fn send(&self, bytes: &[u8]) -> io::Result<usize> {
+        self.send_to(bytes, self.need_peer()?)
+    }
+
+    pub(crate) fn need_peer(&self) -> io::Result<SocketAddr> {
+        let text = || format!("socket {} has no peer", self.slot.address);
+        self.peer_addr().ok_or_else(|| error(ErrorKind::NotConnected, text()))
+    }
+
+    /// The next datagram, and where it comes from. What does not fit is cut off.
+    ///
+    /// # Blocking
+    /// Until there is one: parks the calling coroutine, or blocks the calling thread; a future uses
+    /// [`Self::recv_from_async`].
+    ///
+    /// # Cancellation
+    /// When the calling coroutine is to exit, its stack unwinds, and nothing is received.
+    ///
+    /// # Errors
+    /// [`TimedOut`](ErrorKind::TimedOut) with a [limit](Self::set_read_timeout); else as all operations
+    /// on a network.
+    ///
+    /// # Panics
+    /// Inside a future that a core polls, if it has to wait.
+    #[track_caller]
+    pub fn recv_from(&self, into: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        self.slot.inner().wait(self.receiving(into, false), self.deadline())
+    }
+
+    /// As [`Self::recv_from`], but it never waits.
+    ///
+    /// # Errors
+    /// [`WouldBlock`](ErrorKind::WouldBlock) if it would have to; else as [`Self::recv_from`].
+    pub fn try_recv_from(&self, into: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        self.slot.inner().try_now(self.receiving(into, false))
+    }
+
+    /// As [`Self::peek_from`], but it never waits.
+    ///
+    /// # Errors
+    /// As [`Self::try_recv_from`].
+    pub fn try_peek_from(&self, into: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        self.slot.inner().try_now(self.receiving(into, true))
+    }
+
+    /// From the peer.
+    pub(crate) fn try_recv(&self, into: &mut [u8]) -> io::Result<usize> {
+        self.try_recv_from(into).map(|(count, _)| count)
+    }
+
+    /// The same, and it stays where it is.
+    pub(crate) fn try_peek(&self, into: &mut [u8]) -> io::Result<usize> {
+        self.try_peek_from(into).map(|(count, _)| count)
+    }
+
+    /// Waits until there is a datagram.
+    pub fn readable(&self) -> Readiness<'_> {
+        self.ready(Interest::READ)
+    }
+
+    pub(crate) fn ready(&self, interest: Interest) -> Readiness<'_> {
+        Readiness::new(self.slot.inner(), self.look(interest))
+    }
+
+    pub(super) fn inner(&self) -> &Inner {
+        self.slot.inner()
+    }
+
+    pub(super) fn look(&self, interest: Interest) -> Look<'_> {
+        let what = Watched::Socket(self.slot.host, self.slot.address.port());
+        Look { what, interest, sign: &self.slot.sign }
+    }
+
+    /// As [`Self::recv_from`], but it stays where it is.
+    ///
+    /// # Errors
+    /// As [`Self::recv_from`].
+    #[track_caller]
+    pub fn peek_from(&self, into: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        self.slot.inner().wait(self.receiving(into, true), self.deadline())
+    }
+
+    /// As [`Self::recv_from`], for a future.
+    ///
+    /// # Errors
+    /// As [`Self::recv_from`].
+    pub async fn recv_from_async(&self, into: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        let deadline = self.deadline();
+        Waiting::new(self.slot.inner(), self.receiving(into, false), deadline).await
+    }
+
+    /// As [`Self::peek_from`], for a future.
+    ///
+    /// # Errors
+    /// As [`Self::recv_from`].
+    pub async fn peek_from_async(&self, into: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        let deadline = self.deadline();
+        Waiting::new(self.slot.inner(), self.receiving(into, true), deadline).await
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        self.read_timeout().map(|limit| common_now() + limit)
+    }
+
+    fn receiving<'a>(&'a self, into: &'a mut [u8], keeps: bool) -> Receiving<'a> {
+        Receiving { slot: &self.slot, into, keeps, peer: self.peer_addr() }
+    }
+}
+
+impl Slot {
+    fn inner(&self) -> &Inner {
+        &self.network.inner
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.inner().point(Kind::Close);
+        let (host, port) = (self.host, self.address.port());
+        let mail = self.inner().with(|state| state.hosts[host].sockets.remove(&port));
+        drop(mail);
+    }
+}
+
+impl fmt::Debug for Socket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Socket({})", self.slot.address)
+    }
+}
+
+struct Receiving<'a> {
+    slot: &'a Slot,
+    into: &'a mut [u8],
+    keeps: bool,
+    peer: Option<SocketAddr>,
+}
+
+impl Operation for Receiving<'_> {
+    type Output = (usize, SocketAddr);
+
+    fn attempt(&mut self, state: &mut State, now: Time) -> Attempt<(usize, SocketAddr)> {
+        let (host, port) = (self.slot.host, self.slot.address.port());
+        match state.next_datagram(host, port, self.peer, now) {
+            Err(at) => Attempt::Later(at),
+            Ok((mail, place)) => {
+                let datagram = &mail.waiting[place];
+                let count = datagram.bytes.len().min(self.into.len());
+                self.into[..count].copy_from_slice(&datagram.bytes[..count]);
+                let from = datagram.from;
+                if !self.keeps {
+                    mail.waiting.remove(place);
+                }
+                Attempt::Done(Ok((count, from)))
+            }
+        }
+    }
+
+    fn place(&self) -> Place {
+        Place::Mail(self.slot.host, self.slot.address.port())
+    }
+
+    fn kind(&self) -> (Kind, Option<Object>) {
+        (Kind::Receive, None)
+    }
+
+    fn sign(&self) -> &Arc<Sign> {
+        &self.slot.sign
+    }
+
+    fn tell(&self, (count, from): &(usize, SocketAddr)) -> Option<String> {
+        Some(format!("receives {count} bytes, {from} to {}", self.slot.address))
+    }
+
+    fn late(&self) -> io::Error {
+        late(
+            "receive",
+            (self.peer.map_or("anyone".to_owned(), |peer| peer.to_string()), self.slot.address),
+        )
+    }
+}

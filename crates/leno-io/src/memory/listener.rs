@@ -1,0 +1,274 @@
+//! Listening: connections that wait to be accepted.
+
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use core::fmt;
+use core::time::Duration;
+
+use leno_kernel::io::Interest;
+use leno_kernel::log::Operation as Kind;
+use leno_kernel::{Object, Sign, Time, common_now};
+
+use super::connection::At;
+use super::error::{error, late};
+use super::line::Line;
+use super::network::{Inner, Network};
+use super::readiness::{Look, Readiness, Watched};
+use super::state::{Place, State};
+use super::stream::Stream;
+use super::wait::{Attempt, Operation, Waiting};
+
+/// How many connections wait to be accepted by default.
+pub(crate) const BACKLOG: usize = 128;
+
+/// What the network knows of a listener.
+#[derive(Debug)]
+pub(super) struct Backlog {
+    pub(super) address: SocketAddr,
+    pub(super) limit: usize,
+    /// By number, the first come first.
+    pub(super) waiting: VecDeque<u64>,
+    pub(super) acceptors: Line,
+    pub(super) connectors: Line,
+}
+
+/// Listens at a port of a host; of [`Host::listen`](super::Host::listen). Clones listen at the same one;
+/// when the last is dropped, whoever has not been accepted is reset, and others are refused.
+#[derive(Clone)]
+pub struct Listener {
+    ear: Arc<Ear>,
+}
+
+struct Ear {
+    network: Network,
+    host: usize,
+    address: SocketAddr,
+    sign: Arc<Sign>,
+}
+
+impl State {
+    /// Listens on a host; at which address.
+    pub(super) fn listen(
+        &mut self,
+        host: usize,
+        mut address: SocketAddr,
+        limit: usize,
+    ) -> io::Result<SocketAddr> {
+        let label = self.label(host);
+        let machine = &mut self.hosts[host];
+        check_own(&label, machine.own(address.ip()), address.ip())?;
+        if address.port() == 0 {
+            let is_free =
+                |machine: &super::state::Machine, port| !machine.listeners.contains_key(&port);
+            let port = machine.free_port(is_free).ok_or_else(|| no_port(&label))?;
+            address.set_port(port);
+        }
+        if machine.listeners.contains_key(&address.port()) {
+            let text = format!("someone listens already on host {label} at {address}");
+            return Err(error(ErrorKind::AddrInUse, text));
+        }
+        let (waiting, acceptors, connectors) = Default::default();
+        let backlog = Backlog { address, limit: limit.max(1), waiting, acceptors, connectors };
+        machine.listeners.insert(address.port(), backlog);
+        Ok(address)
+    }
+
+    fn stop_listening(&mut self, host: usize, port: u16, now: Time) {
+        let Some(mut backlog) = self.hosts[host].listeners.remove(&port) else { return };
+        backlog.connectors.wake(&mut self.wakes);
+        backlog.acceptors.wake(&mut self.wakes);
+        for connection in backlog.waiting {
+            self.sever(connection, now);
+            self.close(At { connection, side: 1 }, now);
+        }
+    }
+}
+
+/// An address must be one of the host's.
+pub(super) fn check_own(label: &str, is_own: bool, address: IpAddr) -> io::Result<()> {
+    if is_own {
+        return Ok(());
+    }
+    let text = format!("{address} is no address of host {label}");
+    Err(error(ErrorKind::AddrNotAvailable, text))
+}
+
+pub(super) fn no_port(label: &str) -> io::Error {
+    error(ErrorKind::AddrInUse, format!("host {label} has no port left"))
+}
+
+impl Listener {
+    pub(super) fn new(
+        network: &Network,
+        host: usize,
+        address: SocketAddr,
+        backlog: usize,
+    ) -> io::Result<Listener> {
+        let (address, sign) = network.inner.with(|state| {
+            let address = state.listen(host, address, backlog)?;
+            let name = format!("listener {} {address}", state.label(host));
+            io::Result::Ok((address, state.sign(name)))
+        })?;
+        Ok(Listener { ear: Arc::new(Ear { network: network.clone(), host, address, sign }) })
+    }
+
+    /// Where it listens.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.ear.address
+    }
+
+    fn accepting(&self) -> Accept<'_> {
+        Accept { ear: &self.ear }
+    }
+
+    fn finish(&self, accepted: io::Result<At>) -> io::Result<(Stream, SocketAddr)> {
+        let stream = Stream::new(&self.ear.network, accepted?);
+        let peer = stream.peer_addr();
+        Ok((stream, peer))
+    }
+
+    /// The next connection, and where it comes from.
+    ///
+    /// # Blocking
+    /// Until there is one: parks the calling coroutine, or blocks the calling thread; a future uses
+    /// [`Self::accept_async`].
+    ///
+    /// # Cancellation
+    /// When the calling coroutine is to exit, its stack unwinds, and nothing is accepted.
+    ///
+    /// # Errors
+    /// As all operations on a network; see [`Network`].
+    ///
+    /// # Panics
+    /// Inside a future that a core polls, if it has to wait.
+    ///
+    /// # Examples
+    /// ```
+    /// use leno_io::memory::Network;
+    /// use std::io::{Read, Write};
+    ///
+    /// let network = Network::new();
+    /// let listener = network.host("server").listen(80)?;
+    /// let client = std::thread::spawn(move || {
+    ///     network.host("client").connect("server:80")?.write_all(b"hello")
+    /// });
+    /// let (mut stream, _from) = listener.accept()?;
+    /// let mut text = String::new();
+    /// stream.read_to_string(&mut text)?;
+    /// assert_eq!(text, "hello");
+    /// client.join().unwrap()?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn accept(&self) -> io::Result<(Stream, SocketAddr)> {
+        self.finish(self.ear.inner().wait(self.accepting(), None))
+    }
+
+    /// As [`Self::accept`], for at most `limit`.
+    ///
+    /// # Errors
+    /// [`TimedOut`](ErrorKind::TimedOut) when the time is over; else as [`Self::accept`].
+    #[track_caller]
+    pub fn accept_timeout(&self, limit: Duration) -> io::Result<(Stream, SocketAddr)> {
+        let deadline = Some(common_now() + limit);
+        self.finish(self.ear.inner().wait(self.accepting(), deadline))
+    }
+
+    /// The next connection, if one waits.
+    ///
+    /// # Errors
+    /// [`WouldBlock`](ErrorKind::WouldBlock) if none does; else as [`Self::accept`].
+    pub fn try_accept(&self) -> io::Result<(Stream, SocketAddr)> {
+        self.finish(self.ear.inner().try_now(self.accepting()))
+    }
+
+    /// Waits until there is a connection.
+    pub fn acceptable(&self) -> Readiness<'_> {
+        Readiness::new(self.ear.inner(), self.look())
+    }
+
+    pub(super) fn inner(&self) -> &Inner {
+        self.ear.inner()
+    }
+
+    pub(super) fn look(&self) -> Look<'_> {
+        let what = Watched::Listener(self.ear.host, self.ear.address.port());
+        Look { what, interest: Interest::READ, sign: &self.ear.sign }
+    }
+
+    /// As [`Self::accept`], for a future.
+    ///
+    /// # Errors
+    /// As [`Self::accept`].
+    pub async fn accept_async(&self) -> io::Result<(Stream, SocketAddr)> {
+        let waiting = Waiting::new(self.ear.inner(), self.accepting(), None);
+        self.finish(waiting.await)
+    }
+
+    /// The next connections, one after the other, for ever.
+    pub fn incoming(&self) -> impl Iterator<Item = io::Result<Stream>> + '_ {
+        core::iter::repeat_with(|| self.accept().map(|(stream, _)| stream))
+    }
+}
+
+impl Ear {
+    fn inner(&self) -> &Inner {
+        &self.network.inner
+    }
+}
+
+impl Drop for Ear {
+    fn drop(&mut self) {
+        self.network.inner.point(Kind::Close);
+        let now = common_now();
+        let (host, port) = (self.host, self.address.port());
+        self.network.inner.with(|state| state.stop_listening(host, port, now));
+    }
+}
+
+impl fmt::Debug for Listener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Listener({})", self.ear.address)
+    }
+}
+
+struct Accept<'a> {
+    ear: &'a Ear,
+}
+
+impl Operation for Accept<'_> {
+    type Output = At;
+
+    fn attempt(&mut self, state: &mut State, _: Time) -> Attempt<At> {
+        let (host, port) = (self.ear.host, self.ear.address.port());
+        let backlog = state.hosts[host].listeners.get_mut(&port);
+        let Some(connection) = backlog.and_then(|backlog| backlog.waiting.pop_front()) else {
+            return Attempt::Later(None);
+        };
+        state.wake(Place::Backlog(host, port));
+        Attempt::Done(Ok(At { connection, side: 1 }))
+    }
+
+    fn place(&self) -> Place {
+        Place::Accept(self.ear.host, self.ear.address.port())
+    }
+
+    fn kind(&self) -> (Kind, Option<Object>) {
+        (Kind::Receive, None)
+    }
+
+    fn sign(&self) -> &Arc<Sign> {
+        &self.ear.sign
+    }
+
+    fn tell(&self, _: &At) -> Option<String> {
+        Some(format!("accepted at {}", self.ear.address))
+    }
+
+    fn late(&self) -> io::Error {
+        late("accept a connection", ("anyone", self.ear.address))
+    }
+}

@@ -1,0 +1,323 @@
+//! How the three kinds of caller wait for an operation.
+//!
+//! An operation is tried under the network's lock. If it cannot be done yet, it says where to wait, and
+//! when time alone will make it possible. Whoever waits stands in that line under the same lock in
+//! which it has looked, so that no wake-up is lost; then a coroutine parks, a thread blocks, a future
+//! leaves its waker and sets an alarm. Trying again in vain changes nothing.
+//!
+//! Nobody works for the network: what is on its way arrives when someone looks, and whoever waits for
+//! it wakes itself at that time.
+
+use core::pin::Pin;
+use core::task::{Context, Poll};
+use std::io::{self, ErrorKind};
+use std::sync::Arc;
+
+use leno_kernel::log::{self, What};
+use leno_kernel::{
+    Alarm, Object, Reason, Sign, Time, Waiter, Wake, common_now, exit, log::Operation as Kind, now,
+    park_on, park_on_until, world,
+};
+
+use super::line::Key;
+use super::network::Inner;
+use super::state::{Place, State};
+
+/// What one try has come to.
+#[derive(Debug)]
+pub(super) enum Attempt<R> {
+    Done(io::Result<R>),
+    /// Not yet; worth another try then, or when someone says so.
+    Later(Option<Time>),
+}
+
+/// Something that may have to wait.
+pub(super) trait Operation {
+    type Output;
+
+    /// Tries it.
+    fn attempt(&mut self, state: &mut State, now: Time) -> Attempt<Self::Output>;
+
+    /// Where to wait after a try in vain.
+    fn place(&self) -> Place;
+
+    /// What it is called in logs, and what it touches; `None` if that is anything.
+    fn kind(&self) -> (Kind, Option<Object>);
+
+    /// What is shown of whoever waits.
+    fn sign(&self) -> &Arc<Sign>;
+
+    /// Whether it is part of something else, of which nothing need be said.
+    fn is_quiet(&self) -> bool {
+        false
+    }
+
+    /// What a log says of it.
+    fn tell(&self, output: &Self::Output) -> Option<String>;
+
+    /// It took too long.
+    fn late(&self) -> io::Error;
+
+    fn reason(&self) -> Reason {
+        match self.kind().0 {
+            Kind::Send => Reason::Blocked(self.sign().object()),
+            _ => Reason::Hungry(self.sign().object()),
+        }
+    }
+}
+
+impl Inner {
+    /// An operation begins: other threads of an explored program may run first.
+    pub(super) fn begins<O: Operation>(&self, operation: &O) {
+        if world::is_observed() && !operation.is_quiet() {
+            let (kind, touches) = operation.kind();
+            if !self.is_local() {
+                world::point(kind, touches);
+            }
+            let object = operation.sign().object();
+            log::add(|| What::Begins(kind, object));
+        }
+    }
+
+    /// It has ended like this.
+    fn ends<O: Operation>(&self, operation: &O, result: &io::Result<O::Output>) {
+        if operation.is_quiet() || !world::is_observed() || !log::is_on() {
+            return;
+        }
+        let ((kind, _), object) = (operation.kind(), operation.sign().object());
+        match result {
+            Ok(output) => {
+                log::add(|| What::Does(kind, object));
+                operation.tell(output).into_iter().for_each(log::mark);
+            }
+            Err(error) => {
+                log::add(|| What::Fails(kind, object));
+                log::mark(error.to_string());
+            }
+        }
+    }
+
+    /// Does an operation for a coroutine or a thread, waiting until `deadline` at most.
+    #[track_caller]
+    pub(super) fn wait<O: Operation>(
+        &self,
+        mut operation: O,
+        deadline: Option<Time>,
+    ) -> io::Result<O::Output> {
+        self.check_caller()?;
+        self.begins(&operation);
+        let result = self.wait_for(&mut operation, deadline);
+        self.ends(&operation, &result);
+        result
+    }
+
+    #[track_caller]
+    fn wait_for<O: Operation>(
+        &self,
+        operation: &mut O,
+        deadline: Option<Time>,
+    ) -> io::Result<O::Output> {
+        let mut standing = Standing { network: self, at: None };
+        // Known at the second try: finding out may panic, which is not for the first.
+        let mut waiter = None;
+        loop {
+            standing.leave();
+            let now = common_now();
+            let tried = self.with(|state| match operation.attempt(state, now) {
+                Attempt::Done(result) => Err(result),
+                Attempt::Later(_) if deadline.is_some_and(|deadline| deadline <= now) => {
+                    Err(Err(operation.late()))
+                }
+                Attempt::Later(at) => {
+                    if let Some(waiter) = waiter.take() {
+                        let key = Key(state.number());
+                        let place = operation.place();
+                        state.enlist(place, key, waiter);
+                        standing.at = Some((place, key));
+                    }
+                    Ok(at)
+                }
+            });
+            let at = match tried {
+                Ok(at) => at,
+                Err(result) => return result,
+            };
+            if standing.at.is_none() {
+                let own = Waiter::current();
+                self.check_thread(&own, deadline, operation)?;
+                waiter = Some(own);
+                continue;
+            }
+            let (reason, sign) = (operation.reason(), operation.sign());
+            let wake = match first(at, deadline) {
+                None => park_on(reason, sign),
+                Some(at) => park_on_until(reason, sign, own_time(at, now)),
+            };
+            if wake == Wake::Exit {
+                standing.leave();
+                return Err(io::Error::other(exit()));
+            }
+            waiter = Some(Waiter::current());
+        }
+    }
+
+    /// Whoever is to be woken for a future. A local network's coroutines are known by name, so that
+    /// their system sees that nobody else can wake them.
+    pub(super) fn waiter(&self, context: &Context<'_>) -> Waiter {
+        match self.is_local() {
+            true => Waiter::of(context),
+            false => Waiter::Waker(context.waker().clone()),
+        }
+    }
+
+    /// Does an operation if it need not wait.
+    pub(super) fn try_now<O: Operation>(&self, mut operation: O) -> io::Result<O::Output> {
+        self.check_caller()?;
+        if world::is_observed() && !self.is_local() {
+            world::point(operation.kind().0, operation.kind().1);
+        }
+        let now = common_now();
+        match self.with(|state| operation.attempt(state, now)) {
+            Attempt::Done(result) => {
+                self.ends(&operation, &result);
+                result
+            }
+            // Whoever tries again says nothing of it.
+            Attempt::Later(_) => Err(ErrorKind::WouldBlock.into()),
+        }
+    }
+
+    fn check_thread<O: Operation>(
+        &self,
+        waiter: &Waiter,
+        deadline: Option<Time>,
+        operation: &O,
+    ) -> io::Result<()> {
+        let is_alone = self.is_local() && deadline.is_none();
+        if !is_alone || !matches!(waiter, Waiter::Thread(_)) {
+            return Ok(());
+        }
+        let message = format!(
+            "a thread is {} of a local network: only the thread's own coroutines could end the wait, \
+             and they cannot run meanwhile; use Network::new, or coroutines",
+            operation.reason(),
+        );
+        Err(io::Error::new(ErrorKind::Deadlock, message))
+    }
+}
+
+/// The earlier of two times, if there is one.
+pub(super) fn first(one: Option<Time>, other: Option<Time>) -> Option<Time> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}
+
+/// A time of the common clock by the calling code's own.
+pub(super) fn own_time(at: Time, common: Time) -> Time {
+    now() + at.since(common)
+}
+
+/// A time of the calling code's own clock by the common one.
+pub(super) fn common_time(at: Time) -> Time {
+    common_now() + at.since(now())
+}
+
+/// A place in a line, left when it is dropped.
+struct Standing<'a> {
+    network: &'a Inner,
+    at: Option<(Place, Key)>,
+}
+
+impl Standing<'_> {
+    fn leave(&mut self) {
+        if let Some((place, key)) = self.at.take() {
+            let left = self.network.with(|state| state.leave(place, key));
+            drop(left);
+        }
+    }
+}
+
+impl Drop for Standing<'_> {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+/// An operation for a future.
+pub(super) struct Waiting<'a, O> {
+    standing: Standing<'a>,
+    operation: O,
+    limit: Option<Time>,
+    alarm: Option<Alarm>,
+    has_begun: bool,
+}
+
+impl<'a, O: Operation> Waiting<'a, O> {
+    pub(super) fn new(network: &'a Inner, operation: O, deadline: Option<Time>) -> Self {
+        let standing = Standing { network, at: None };
+        Waiting { standing, operation, limit: deadline, alarm: None, has_begun: false }
+    }
+
+    pub(super) fn parts(&self) -> (&'a Inner, &O) {
+        (self.standing.network, &self.operation)
+    }
+
+    /// Has someone woken who looks by itself.
+    pub(super) fn enlist(&mut self, waiter: Waiter) {
+        self.leave();
+        let place = self.operation.place();
+        let key = self.standing.network.with(|state| {
+            let key = Key(state.number());
+            state.enlist(place, key, waiter);
+            key
+        });
+        self.standing.at = Some((place, key));
+    }
+
+    pub(super) fn leave(&mut self) {
+        self.standing.leave();
+    }
+}
+
+impl<O: Operation + Unpin> Future for Waiting<'_, O> {
+    type Output = io::Result<O::Output>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        let network = this.standing.network;
+        network.check_caller()?;
+        if !this.has_begun {
+            this.has_begun = true;
+            network.begins(&this.operation);
+        }
+        let waiter = network.waiter(context);
+        this.alarm = None;
+        this.standing.leave();
+        let now = common_now();
+        let tried = network.with(|state| match this.operation.attempt(state, now) {
+            Attempt::Done(result) => Err(result),
+            Attempt::Later(_) if this.limit.is_some_and(|limit| limit <= now) => {
+                Err(Err(this.operation.late()))
+            }
+            Attempt::Later(at) => {
+                let (place, key) = (this.operation.place(), Key(state.number()));
+                state.enlist(place, key, waiter);
+                this.standing.at = Some((place, key));
+                Ok(at)
+            }
+        });
+        match tried {
+            Ok(at) => {
+                let at = first(at, this.limit);
+                this.alarm = at.map(|at| Alarm::set(own_time(at, now), context));
+                Poll::Pending
+            }
+            Err(result) => {
+                network.ends(&this.operation, &result);
+                Poll::Ready(result)
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What the sockets of [`net`](crate::net) need of those in memory: to wait until a try is worth it.
+
+use core::convert::Infallible;
+use core::task::{Context, Poll};
+use std::io;
+use std::sync::{Mutex, PoisonError};
+
+use leno_kernel::io::Interest;
+use leno_kernel::{Alarm, Time, common_now};
+
+use super::line::Key;
+use super::network::Inner;
+use super::readiness::{Look, Readiness, writes};
+use super::wait::{Operation, common_time, own_time};
+use super::{Listener, Socket, Stream};
+
+/// Something whose operations may be worth trying.
+pub(crate) trait Watch {
+    /// What is looked at, and where.
+    fn watch(&self, interest: Interest) -> Watching<'_>;
+
+    /// Waits until an operation is worth trying: for futures and selects.
+    fn ready(&self, interest: Interest) -> Readiness<'_> {
+        let Watching { network, look } = self.watch(interest);
+        Readiness::new(network, look)
+    }
+
+    /// The same for coroutines and threads, until a time of their own clock.
+    #[track_caller]
+    fn wait_ready(&self, interest: Interest, deadline: Option<Time>) -> io::Result<()> {
+        let Watching { network, look } = self.watch(interest);
+        network.wait(look, deadline.map(common_time))
+    }
+}
+
+/// See [`Watch::watch`].
+pub(crate) struct Watching<'a> {
+    network: &'a Inner,
+    look: Look<'a>,
+}
+
+impl Watch for Stream {
+    fn watch(&self, interest: Interest) -> Watching<'_> {
+        Watching { network: self.inner(), look: self.look(interest) }
+    }
+}
+
+impl Watch for Listener {
+    fn watch(&self, _: Interest) -> Watching<'_> {
+        Watching { network: self.inner(), look: self.look() }
+    }
+}
+
+impl Watch for Socket {
+    fn watch(&self, interest: Interest) -> Watching<'_> {
+        Watching { network: self.inner(), look: self.look(interest) }
+    }
+}
+
+impl Watch for Infallible {
+    fn watch(&self, _: Interest) -> Watching<'_> {
+        match *self {}
+    }
+}
+
+/// The alarms of hand-written futures, which have no place of their own for them: one for reading, one for
+/// writing.
+#[derive(Debug, Default)]
+pub(crate) struct Alarms(Mutex<[Option<Alarm>; 2]>);
+
+impl Alarms {
+    /// Whether an operation is worth trying; else has the context's waker woken, once.
+    pub(crate) fn poll(
+        &self,
+        socket: &impl Watch,
+        interest: Interest,
+        context: &mut Context<'_>,
+    ) -> Poll<()> {
+        let Watching { network, look } = socket.watch(interest);
+        let (waiter, common) = (network.waiter(context), common_now());
+        let looked = network.with(|state| {
+            let looked = state.is_ready(look.what, look.interest, common);
+            if looked.is_err() {
+                let key = Key(state.number());
+                state.enlist_once(look.place(), key, waiter);
+            }
+            looked
+        });
+        let Err(later) = looked else { return Poll::Ready(()) };
+        let alarm = later.map(|at| Alarm::set(own_time(at, common), context));
+        let side = usize::from(writes(interest));
+        let old = {
+            let mut alarms = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            core::mem::replace(&mut alarms[side], alarm)
+        };
+        drop(old);
+        Poll::Pending
+    }
+}
