@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::Once;
 
 /// Every example has a test of its own below.
-const EXAMPLES: [&str; 12] = [
+const EXAMPLES: [&str; 15] = [
     "01_two_values",
     "02_counter",
     "03_tree_walk",
@@ -24,7 +24,10 @@ const EXAMPLES: [&str; 12] = [
     "09_attach",
     "10_explore",
     "11_echo",
-    "13_flexible",
+    "12_fibres",
+    "13_sieve",
+    "14_circuit",
+    "15_flexible",
 ];
 
 fn folder() -> PathBuf {
@@ -144,8 +147,23 @@ fn echo() {
 }
 
 #[test]
+fn k59_fibres() {
+    prints_what_is_expected("12_fibres");
+}
+
+#[test]
+fn k28_sieve() {
+    prints_what_is_expected("13_sieve");
+}
+
+#[test]
+fn k55_circuit() {
+    prints_what_is_expected("14_circuit");
+}
+
+#[test]
 fn flexible() {
-    prints_what_is_expected("13_flexible");
+    prints_what_is_expected("15_flexible");
 }
 
 #[test]
