@@ -6,7 +6,7 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use leno_kernel::{
-    Object, Reason, Sign, Time, Waiter, Wake, deadline_in, exit, park_on, park_on_until,
+    Object, Reason, Sign, Time, Waiter, Wake, can_park, deadline_in, exit, park_on, park_on_until,
 };
 
 use crate::call::{AnyCall, Call, refused};
@@ -185,7 +185,7 @@ impl<P: Send + 'static, R: Send + 'static> Flexible<P, R> {
         let shared = self.shared();
         let call = Arc::new(Call::new(parameter, Waiter::current()));
         shared.point();
-        if std::thread::panicking() && shared.current().is_some() {
+        if !can_park() {
             return refused(Refusal::Exiting);
         }
         match shared.current() {

@@ -4,7 +4,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use std::sync::Arc;
 
-use leno_kernel::current_stack;
+use leno_kernel::{can_park, current_stack};
 
 use crate::builder::Builder;
 use crate::call::typed;
@@ -195,7 +195,7 @@ impl<P: Send + 'static, R: Send + 'static> Me<P, R> {
         operation: impl FnOnce(&mut Table, Id) -> Result<(), Refusal>,
     ) -> Option<Result<(), Refusal>> {
         self.check();
-        if std::thread::panicking() {
+        if !can_park() {
             return None;
         }
         self.shared.point();
