@@ -17,6 +17,7 @@ mod instructions;
 pub mod memory;
 pub mod messages;
 pub mod migrate;
+pub mod pipeline;
 pub mod resume;
 pub mod rings;
 pub mod select;
@@ -29,7 +30,7 @@ pub mod unwind;
 pub mod wake;
 
 /// Peers a user may name; leno itself always takes part.
-pub const PEERS: [&str; 13] = [
+pub const PEERS: [&str; 14] = [
     "corosensei",
     "generator",
     "may",
@@ -39,6 +40,7 @@ pub const PEERS: [&str; 13] = [
     "thread",
     "dyn call",
     "callback",
+    "iterator",
     "go",
     "luajit",
     "boost",
@@ -133,7 +135,7 @@ impl Scale {
 
 /// Every bench, in the order of the report.
 pub fn all() -> &'static [Bench] {
-    static ALL: [Bench; 36] = [
+    static ALL: [Bench; 37] = [
         resume::DEPTH_0,
         resume::DEPTH_1,
         resume::DEPTH_4,
@@ -159,6 +161,7 @@ pub fn all() -> &'static [Bench] {
         messages::CHAIN_5,
         messages::CHAIN_5000,
         messages::RING,
+        pipeline::PIPELINE,
         turns::YIELD,
         select::SELECT_8,
         timers::CANCEL,

@@ -100,3 +100,7 @@ pub fn explore_queue() -> Vec<Contender> {
 pub fn servers(_: Kind, _: Connections, _: Load) -> Vec<Contender> {
     vec![]
 }
+
+pub fn pipeline() -> Vec<Contender> {
+    vec![]
+}

@@ -227,6 +227,35 @@ fn partial_writes_lose_nothing() {
     });
 }
 
+/// Urgent data splits what is read: a short read, and yet there is more.
+#[test]
+fn urgent_data_keeps_nothing_back() {
+    leaves_nothing(|| {
+        let (near, far) = pair();
+        let writer = spawn_local(move || {
+            for _ in 0..3 {
+                sleep(MS);
+                (&near).write_all(b"before ").unwrap();
+                socket2::SockRef::from(&near).send_out_of_band(b"!").unwrap();
+                (&near).write_all(b"behind").unwrap();
+                // It is heard, or there would be two urgent ones, the first of which is none any more.
+                (&near).read_exact(&mut [0]).unwrap();
+            }
+        });
+        let mut buffer = [0; 64];
+        for _ in 0..3 {
+            let mut got = Vec::new();
+            while got.len() < 13 {
+                let count = (&far).read(&mut buffer).unwrap();
+                got.extend_from_slice(&buffer[..count]);
+            }
+            assert_eq!(got, b"before behind");
+            (&far).write_all(b".").unwrap();
+        }
+        writer.join().unwrap();
+    });
+}
+
 /// How many descriptors the process may have.
 fn most_descriptors() -> usize {
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap();

@@ -75,6 +75,22 @@ fn losses_copies_and_disorder_are_choices_each_so_often_at_most() {
 }
 
 #[test]
+fn what_was_looked_at_is_received_next() {
+    Explorer::new().exhaustive().check(|| {
+        let network = Network::new();
+        network.set_link(Link::new().reordered(2));
+        let (client, server) = pair(&network);
+        client.send(b"a").unwrap();
+        client.send(b"b").unwrap();
+        let (mut seen, mut received) = ([0], [0]);
+        server.peek_from(&mut seen).unwrap();
+        server.recv_from(&mut received).unwrap();
+        assert_eq!(seen, received);
+        assert_eq!(all(&server).len(), 1);
+    });
+}
+
+#[test]
 fn across_a_partition_they_are_lost() {
     let network = Network::new();
     let (client, server) = pair(&network);

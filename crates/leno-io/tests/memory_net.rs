@@ -259,3 +259,34 @@ fn code_whose_network_is_gone_is_told_so() {
     system.run().unwrap();
     assert_eq!(late.join().unwrap().unwrap_err().kind(), ErrorKind::NotConnected);
 }
+
+#[test]
+fn futures_that_threads_of_an_exploration_block_on() {
+    Explorer::new().runs(60).check(|| {
+        let network = Network::new();
+        network.set_link(Link::new().partial(1).latency(MS..=2 * MS));
+        let listener = network.enter(|| TcpListener::bind("127.0.0.1:7").unwrap());
+        let echo = thread::spawn("echo", move || {
+            block_on(async {
+                let (stream, _) = listener.accept_async().await?;
+                let mut buffer = [0; 8];
+                loop {
+                    match stream.read_async(&mut buffer).await? {
+                        0 => return Result::Ok(()),
+                        count => stream.write_all_async(&buffer[..count]).await?,
+                    }
+                }
+            })
+        });
+        let heard = block_on(network.enter_async(async {
+            let stream = TcpStream::connect_async("127.0.0.1:7").await?;
+            stream.write_all_async(b"hello").await?;
+            stream.shutdown(Shutdown::Write)?;
+            let mut answer = [0; 5];
+            stream.read_exact_async(&mut answer).await?;
+            Result::Ok(answer)
+        }));
+        assert_eq!(&heard.unwrap(), b"hello");
+        echo.join().unwrap().unwrap();
+    });
+}

@@ -5,7 +5,10 @@ mod support;
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
-use leno_io::net::{Endpoint, TcpStream, ToSocketAddrs, resolve, resolve_async, resolve_timeout};
+use leno_io::net::{
+    Endpoint, TcpListener, TcpStream, ToSocketAddrs, UdpSocket, resolve, resolve_async,
+    resolve_timeout,
+};
 use leno_kernel::{LocalSystem, block_on, spawn_local, yield_now};
 use support::{LONG, kind, listener, run};
 
@@ -61,6 +64,18 @@ fn a_stream_connects_to_a_name() {
         stream
     });
     assert_eq!(stream.peer_addr().unwrap(), address);
+}
+
+#[test]
+fn futures_bind_to_a_name() {
+    let system = LocalSystem::new();
+    let bound = system.spawn_future(async {
+        let listener = TcpListener::bind_async("localhost:0").await.unwrap();
+        let socket = UdpSocket::bind_async("localhost:0").await.unwrap();
+        [listener.local_addr().unwrap(), socket.local_addr().unwrap()]
+    });
+    system.run().unwrap();
+    assert!(bound.join().unwrap().iter().all(|address| address.ip().is_loopback()));
 }
 
 #[test]

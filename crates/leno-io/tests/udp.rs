@@ -124,3 +124,25 @@ fn limits_options_and_selects() {
         assert!(UdpSocket::from_std(clone.into_std().unwrap()).is_ok());
     });
 }
+
+/// That nobody is there is said once, and whoever comes later is heard.
+#[test]
+fn a_refusal_is_told_and_passes() {
+    run(|| {
+        let (near, to) = socket();
+        let (far, from) = socket();
+        drop(far);
+        near.connect(from).unwrap();
+        let reader = near.try_clone().unwrap();
+        let refused = spawn_local(move || kind(reader.recv(&mut [0])));
+        sleep(MS);
+        near.send(b"?").unwrap();
+        assert_eq!(refused.join().unwrap(), ErrorKind::ConnectionRefused);
+        let far = UdpSocket::bind(from).unwrap();
+        near.set_read_timeout(Some(MS)).unwrap();
+        assert_eq!(kind(near.recv(&mut [0])), ErrorKind::TimedOut);
+        near.set_read_timeout(None).unwrap();
+        far.send_to(b"!", to).unwrap();
+        assert_eq!(near.recv(&mut [0]).unwrap(), 1);
+    });
+}

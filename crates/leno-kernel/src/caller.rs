@@ -3,7 +3,7 @@
 use core::task::Context;
 
 use crate::raw::entered::{self, Here, Visit};
-use crate::{Co, Waiter};
+use crate::{Co, Name, Object, Waiter};
 
 /// Whether the core that runs the calling code has a policy of its own, so that [`choose`] may give
 /// something other than the first: without one, nobody need collect candidates.
@@ -15,6 +15,16 @@ pub fn has_policy() -> bool {
         Here::Stack(inside) | Here::Virtual(inside) => inside.core.has_policy(),
         Here::Future(core, _) => core.has_policy(),
         Here::Thread => false,
+    })
+}
+
+/// Names the system that runs the calling code, if a core does; see
+/// [`LocalSystem::object`](crate::LocalSystem::object).
+pub fn current_system() -> Option<Object> {
+    entered::here(|here| match here {
+        Here::Stack(inside) => Some(inside.core.system()),
+        Here::Future(core, _) => Some(core.system()),
+        Here::Thread | Here::Virtual(_) => None,
     })
 }
 
@@ -68,6 +78,31 @@ pub fn can_park() -> bool {
         Here::Stack(inside) | Here::Virtual(inside) => inside.can_leave(),
         Here::Thread => true,
         Here::Future(..) => false,
+    })
+}
+
+/// Who runs the calling code, and what it is called: a coroutine, also where that finds itself on a
+/// plain thread of a [`world`](crate::world). `None` on a thread of the machine, whose name
+/// [`std::thread`] knows.
+///
+/// # Examples
+/// ```
+/// use leno_kernel::{LocalSystem, Options, who};
+///
+/// assert!(who().is_none());
+/// let system = LocalSystem::new();
+/// let named = system.spawn_with(&Options::new().name("anna"), || who())?;
+/// system.run()?;
+/// assert_eq!(named.join()?.unwrap().1.as_str(), Some("anna"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn who() -> Option<(Co, Name)> {
+    entered::here(|here| match here {
+        Here::Stack(inside) | Here::Virtual(inside) => {
+            Some((inside.co, inside.core.name_of(inside.co)))
+        }
+        Here::Future(core, co) => Some((co, core.name_of(co))),
+        Here::Thread => None,
     })
 }
 

@@ -94,7 +94,7 @@ impl<T> Adoption for Packet<T> {
     }
 }
 
-/// Fills a packet once; with "exited", if it is dropped before.
+/// Fills a packet once; with how its coroutine is to end, by default "exited", if it is dropped before.
 pub(crate) struct Filler<T>(Option<Arc<Packet<T>>>);
 
 impl<T> Filler<T> {
@@ -119,7 +119,14 @@ impl<T> Filler<T> {
 impl<T> Drop for Filler<T> {
     fn drop(&mut self) {
         if let Some(packet) = self.0.take() {
-            packet.finish(Err(Ended::Otherwise(Outcome::Exited)));
+            let own = Co::from_bits(packet.co.load(SeqCst));
+            let outcome = entered::here(|here| match here {
+                Here::Future(core, co) if own == Some(co) => {
+                    core.tasks.get(co)?.exit.get().outcome().into()
+                }
+                _ => None,
+            });
+            packet.finish(Err(Ended::Otherwise(outcome.unwrap_or(Outcome::Exited))));
         }
     }
 }

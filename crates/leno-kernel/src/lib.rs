@@ -56,7 +56,7 @@ pub use alarm::Alarm;
 pub use attach::{AttachError, Back, Sink, attach};
 pub use block_on::{block_on, try_block_on};
 pub use blocking::{blocking, help};
-pub use caller::{can_park, current_stack, has_policy};
+pub use caller::{can_park, current_stack, current_system, has_policy, who};
 pub use clock::{Platform, RealTime, Time, VirtualTime};
 pub use co::{Co, Object};
 pub use dump::dump_all;
@@ -76,6 +76,6 @@ pub use spawn::{
 pub use state::{Outcome, Reason, State};
 pub use system::{System, SystemBuilder};
 pub use wait::{
-    Waiter, Wake, call, cancel, choose, common_now, current, deadline_in, exit, give_way, now,
-    park, park_deaf, park_until, sleep, unpark, unpark_partner, unpark_with, yield_now,
+    Waiter, Wake, call, cancel, choose, common_now, current, deadline_in, exit, exit_as, give_way,
+    now, park, park_deaf, park_until, sleep, unpark, unpark_partner, unpark_with, yield_now,
 };

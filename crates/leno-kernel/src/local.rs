@@ -233,6 +233,17 @@ impl LocalSystem {
         }
     }
 
+    /// Removes those whom nobody can ever wake, as far as its [ledger](crate::ledger) knows: they have
+    /// their last turn, in which their destructors run, in the next run. How many they are.
+    pub fn sweep(&self) -> usize {
+        self.core().remove_unreachable()
+    }
+
+    /// Names it, as [`current_system`](crate::current_system) does inside.
+    pub fn object(&self) -> Object {
+        self.core().system()
+    }
+
     /// What has become of its coroutines so far. Takes the failures.
     pub fn report(&self) -> Report {
         self.core().report()

@@ -61,6 +61,8 @@ pub enum Reason {
     Entry(Object),
     /// A lock.
     Lock(Object),
+    /// The answer to a call of this.
+    Answer(Object),
     /// A future, woken by whoever holds its waker.
     Future,
     /// A closure on a helper thread.
@@ -107,7 +109,8 @@ impl Reason {
             | Reason::Blocked(object)
             | Reason::Choosing(object)
             | Reason::Entry(object)
-            | Reason::Lock(object) => object.is_shared(),
+            | Reason::Lock(object)
+            | Reason::Answer(object) => object.is_shared(),
             Reason::Io | Reason::Descriptor(..) | Reason::Blocking | Reason::JoiningOutside(_) => {
                 true
             }
@@ -125,7 +128,9 @@ impl Reason {
     /// How a coroutine ends that waits for this in vain.
     pub(crate) fn when_nobody_comes(self) -> Outcome {
         match self {
-            Reason::Hungry(_) | Reason::Choosing(_) | Reason::Entry(_) => Outcome::Starved,
+            Reason::Hungry(_) | Reason::Choosing(_) | Reason::Entry(_) | Reason::Answer(_) => {
+                Outcome::Starved
+            }
             Reason::Blocked(_) => Outcome::Blockaged,
             _ => Outcome::Exited,
         }
@@ -140,7 +145,8 @@ impl Reason {
             | Reason::Blocked(object)
             | Reason::Choosing(object)
             | Reason::Entry(object)
-            | Reason::Lock(object) => {
+            | Reason::Lock(object)
+            | Reason::Answer(object) => {
                 let (text, object) = (self.to_string(), object.to_string());
                 text.replace(&object, &format!("'{name}' ({object})"))
             }
@@ -185,6 +191,7 @@ impl fmt::Display for Reason {
             }
             Reason::Entry(object) => write!(f, "waiting for a call of {object}"),
             Reason::Lock(lock) => write!(f, "waiting for lock {lock}"),
+            Reason::Answer(callee) => write!(f, "waiting for the answer of {callee}"),
             Reason::Future => f.write_str("waiting for a future"),
             Reason::Blocking => f.write_str("waiting for a helper thread"),
             Reason::Scheduling => f.write_str("waiting for one of its sink"),

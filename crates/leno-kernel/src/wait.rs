@@ -16,7 +16,7 @@ use crate::mailbox::{self, Message};
 use crate::policy::{Choice, Hint, Why};
 use crate::raw::entered::{self, Here, Visit};
 use crate::window::process_now;
-use crate::{Co, Exiting, Reason, Time, world};
+use crate::{Co, Exiting, Outcome, Reason, Time, world};
 
 /// Who waits, and how it is woken.
 #[derive(Clone, Debug)]
@@ -240,7 +240,7 @@ pub fn give_way() {
 /// that has not started is dropped. Any thread may call this.
 pub fn cancel(co: Co) {
     world::plain_point();
-    let here = entered::with_core(co.core(), |core| core.cancel(co, crate::Outcome::Exited));
+    let here = entered::with_core(co.core(), |core| core.cancel(co, Outcome::Exited));
     if here.is_none() {
         send(co, Message::Cancel(co));
     }
@@ -311,6 +311,37 @@ pub fn exit() -> Exiting {
         Some(way_out) => way_out.take(),
         None => Exiting,
     }
+}
+
+/// Ends the calling coroutine as one that waits in vain: as [`exit`], with this outcome, unless it is
+/// to exit for another reason already. For operations that can never succeed. Inside a future this
+/// returns, and the core drops the future as soon as it is pending.
+///
+/// # Examples
+/// ```
+/// use leno_kernel::{LocalSystem, Outcome, exit_as};
+///
+/// let system = LocalSystem::new();
+/// let hungry = system.spawn(|| {
+///     exit_as(Outcome::Starved);
+/// });
+/// assert_eq!(system.run()?.removed, 1);
+/// assert_eq!(hungry.join().unwrap_err().outcome(), Some(Outcome::Starved));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[cold]
+pub fn exit_as(outcome: Outcome) -> Exiting {
+    entered::here(|here| {
+        let task = match &here {
+            Here::Stack(inside) => Some(inside.task),
+            Here::Future(core, co) => core.tasks.get(*co),
+            Here::Thread | Here::Virtual(_) => None,
+        };
+        if let Some(task) = task.filter(|task| task.exit.get() == Exit::No) {
+            task.exit.set(Exit::Asked { as_: outcome, raised: 0 });
+        }
+    });
+    exit()
 }
 
 #[cold]

@@ -131,6 +131,7 @@ fn target(state: State) -> (&'static str, Target) {
             Reason::Choosing(select) => object("selects", "select", select),
             Reason::Entry(entry) => object("serves", "entry", entry),
             Reason::Lock(lock) => object("locks", "lock", lock),
+            Reason::Answer(callee) => object("calls", "callee", callee),
             Reason::Joining(Some(co)) | Reason::JoiningOutside(Some(co)) => {
                 ("joins", Target::Co(co))
             }

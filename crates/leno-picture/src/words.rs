@@ -63,6 +63,7 @@ impl<'a> Words<'a> {
             Reason::Choosing(object) => format!("waits in select {}", self.object(object)),
             Reason::Entry(object) => format!("waits for a call of {}", self.object(object)),
             Reason::Lock(object) => format!("waits for lock {}", self.object(object)),
+            Reason::Answer(object) => format!("waits for the answer of {}", self.object(object)),
             Reason::Joining(Some(co)) | Reason::JoiningOutside(Some(co)) => {
                 format!("waits for the end of {}", self.co(co))
             }

@@ -34,8 +34,12 @@
 //!   descriptors.
 //! - [`channel`]: values and signals between coroutines, threads and futures: channels, select,
 //!   joins of several, timers, locks.
+//! - [`fibre`], [`run`]: sequential code whose only wires are channels; a fibre that nobody can ever wake
+//!   is removed. Chips, pipelines, circuits.
 //! - [`io`]: sockets, files, processes, signals and time, in the shapes of `std`, for coroutines, threads
 //!   and futures; [`io::memory`] is a network to test servers on.
+//! - [`flexible`]: coroutines that threads can call, one active at a time: synchronisers and monitors
+//!   without locks.
 //! - [`explore`]: tests that run a program under every schedule, and shrink and replay what fails.
 //! - [`picture`]: what happened in a system, as a timeline or a trace; who waits for what.
 //! - [`migrate`] and [`shared`]: stealing by other threads, and very many coroutines on few stacks.
@@ -63,6 +67,9 @@ pub use leno_kernel as kernel;
 
 pub use leno_channel as channel;
 pub use leno_explore as explore;
+pub use leno_fibre as fibre;
+pub use leno_fibre::run;
+pub use leno_flexible as flexible;
 pub use leno_io as io;
 pub use leno_picture as picture;
 

@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::Once;
 
 /// Every example has a test of its own below.
-const EXAMPLES: [&str; 11] = [
+const EXAMPLES: [&str; 15] = [
     "01_two_values",
     "02_counter",
     "03_tree_walk",
@@ -24,6 +24,10 @@ const EXAMPLES: [&str; 11] = [
     "09_attach",
     "10_explore",
     "11_echo",
+    "12_fibres",
+    "13_sieve",
+    "14_circuit",
+    "15_flexible",
 ];
 
 fn folder() -> PathBuf {
@@ -140,6 +144,26 @@ fn explore() {
 #[test]
 fn echo() {
     prints_what_is_expected("11_echo");
+}
+
+#[test]
+fn k59_fibres() {
+    prints_what_is_expected("12_fibres");
+}
+
+#[test]
+fn k28_sieve() {
+    prints_what_is_expected("13_sieve");
+}
+
+#[test]
+fn k55_circuit() {
+    prints_what_is_expected("14_circuit");
+}
+
+#[test]
+fn flexible() {
+    prints_what_is_expected("15_flexible");
 }
 
 #[test]

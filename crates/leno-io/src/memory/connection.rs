@@ -56,6 +56,11 @@ impl Connection {
         }
     }
 
+    /// Whether it was severed.
+    pub(super) fn is_lost(&self) -> bool {
+        self.pipes.iter().all(|pipe| pipe.end() == Some(End::Reset))
+    }
+
     fn sever(&mut self, now: Time) {
         self.pipes.iter_mut().for_each(|pipe| pipe.reset(now));
     }

@@ -16,116 +16,11 @@ use leno_kernel::log::Operation as Kind;
 use leno_kernel::{Object, Sign, Time, common_now};
 
 use super::error::{error, late};
-use super::line::Line;
-use super::link::pick;
-use super::listener::{check_own, no_port};
+use super::mail::LONGEST;
 use super::network::{Inner, Network};
-use super::readiness::{Look, Readiness, Watched};
-use super::state::{Place, State, hears};
+use super::ready::{Look, Ready, Watched};
+use super::state::{Place, State};
 use super::wait::{Attempt, Operation, Waiting};
-
-/// What the network knows of a socket.
-#[derive(Debug)]
-pub(super) struct Mail {
-    address: SocketAddr,
-    /// In the order of their arrival.
-    waiting: Vec<Datagram>,
-    object: Object,
-    pub(super) line: Line,
-}
-
-#[derive(Clone, Debug)]
-struct Datagram {
-    at: Time,
-    host: usize,
-    from: SocketAddr,
-    bytes: Vec<u8>,
-}
-
-impl Mail {
-    /// When the first of those that wait has arrived, or does.
-    pub(super) fn first(&self) -> Option<Time> {
-        self.waiting.first().map(|datagram| datagram.at)
-    }
-}
-
-/// The longest datagram.
-const LONGEST: usize = 65_507;
-
-impl State {
-    fn open(
-        &mut self,
-        host: usize,
-        mut address: SocketAddr,
-    ) -> io::Result<(SocketAddr, Arc<Sign>)> {
-        let label = self.label(host);
-        let machine = &mut self.hosts[host];
-        check_own(&label, machine.own(address.ip()), address.ip())?;
-        if address.port() == 0 {
-            let is_free =
-                |machine: &super::state::Machine, port| !machine.sockets.contains_key(&port);
-            address.set_port(machine.free_port(is_free).ok_or_else(|| no_port(&label))?);
-        }
-        if machine.sockets.contains_key(&address.port()) {
-            let text = format!("host {label} has a socket at {address} already");
-            return Err(error(ErrorKind::AddrInUse, text));
-        }
-        let sign = self.sign(format!("socket {label} {address}"));
-        let mail =
-            Mail { address, waiting: Vec::new(), object: sign.object(), line: Line::default() };
-        self.hosts[host].sockets.insert(address.port(), mail);
-        Ok((address, sign))
-    }
-
-    fn send(&mut self, host: usize, from: SocketAddr, to: SocketAddr, bytes: &[u8], now: Time) {
-        let Some(target) = self.host_at(host, to.ip()) else { return };
-        let Some(mail) = self.hosts[target].sockets.get_mut(&to.port()) else { return };
-        let route = self.routes.between(host, target);
-        if route.is_parted || !hears(mail.address, to) {
-            return;
-        }
-        if route.goes_wrong(mail.object, |left| &mut left.lost) {
-            return;
-        }
-        let copies = 1 + usize::from(route.goes_wrong(mail.object, |left| &mut left.doubled));
-        for _ in 0..copies {
-            let held: usize = mail.waiting.iter().map(|datagram| datagram.bytes.len()).sum();
-            if held + bytes.len() > route.link.capacity.max(LONGEST) {
-                break;
-            }
-            let at = now + route.latency(mail.object);
-            let place = mail.waiting.partition_point(|earlier| earlier.at <= at);
-            mail.waiting.insert(place, Datagram { at, host, from, bytes: bytes.to_vec() });
-        }
-        mail.line.wake(&mut self.wakes);
-    }
-
-    /// Which datagram is received next.
-    fn next_datagram(
-        &mut self,
-        host: usize,
-        port: u16,
-        peer: Option<SocketAddr>,
-        now: Time,
-    ) -> Result<(&mut Mail, usize), Option<Time>> {
-        let Some(mail) = self.hosts[host].sockets.get_mut(&port) else { return Err(None) };
-        let is_heard = |datagram: &&Datagram| peer.is_none_or(|peer| peer == datagram.from);
-        mail.waiting.retain(|datagram| is_heard(&datagram));
-        let arrived = mail.waiting.iter().take_while(|datagram| datagram.at <= now).count();
-        let Some(first) = mail.waiting.first() else { return Err(None) };
-        if arrived == 0 {
-            return Err(Some(first.at));
-        }
-        let left = &mut self.routes.between(first.host, host).link.left.reordered;
-        let mut took = 0;
-        if *left > 0 {
-            let numbers: Vec<_> = (0..arrived as u64).collect();
-            took = pick(mail.object, &numbers);
-            *left -= u32::from(took > 0);
-        }
-        Ok((mail, took))
-    }
-}
 
 /// Sends and receives datagrams at a port of a host; of [`Host::socket`](super::Host::socket). Clones are
 /// the same socket.
@@ -290,12 +185,12 @@ impl Socket {
     }
 
     /// Waits until there is a datagram.
-    pub fn readable(&self) -> Readiness<'_> {
+    pub fn readable(&self) -> Ready<'_> {
         self.ready(Interest::READ)
     }
 
-    pub(crate) fn ready(&self, interest: Interest) -> Readiness<'_> {
-        Readiness::new(self.slot.inner(), self.look(interest))
+    pub(crate) fn ready(&self, interest: Interest) -> Ready<'_> {
+        Ready::new(self.slot.inner(), self.look(interest))
     }
 
     pub(super) fn inner(&self) -> &Inner {
@@ -376,19 +271,7 @@ impl Operation for Receiving<'_> {
 
     fn attempt(&mut self, state: &mut State, now: Time) -> Attempt<(usize, SocketAddr)> {
         let (host, port) = (self.slot.host, self.slot.address.port());
-        match state.next_datagram(host, port, self.peer, now) {
-            Err(at) => Attempt::Later(at),
-            Ok((mail, place)) => {
-                let datagram = &mail.waiting[place];
-                let count = datagram.bytes.len().min(self.into.len());
-                self.into[..count].copy_from_slice(&datagram.bytes[..count]);
-                let from = datagram.from;
-                if !self.keeps {
-                    mail.waiting.remove(place);
-                }
-                Attempt::Done(Ok((count, from)))
-            }
-        }
+        state.receive(host, port, self.peer, self.into, self.keeps, now)
     }
 
     fn place(&self) -> Place {

@@ -16,7 +16,7 @@ use super::connection::At;
 use super::error::{error, late};
 use super::line::Line;
 use super::network::{Inner, Network};
-use super::readiness::{Look, Readiness, Watched};
+use super::ready::{Look, Ready, Watched};
 use super::state::{Place, State};
 use super::stream::Stream;
 use super::wait::{Attempt, Operation, Waiting};
@@ -186,8 +186,8 @@ impl Listener {
     }
 
     /// Waits until there is a connection.
-    pub fn acceptable(&self) -> Readiness<'_> {
-        Readiness::new(self.ear.inner(), self.look())
+    pub fn acceptable(&self) -> Ready<'_> {
+        Ready::new(self.ear.inner(), self.look())
     }
 
     pub(super) fn inner(&self) -> &Inner {

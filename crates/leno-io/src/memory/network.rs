@@ -73,7 +73,8 @@ impl Network {
     }
 
     /// One for the coroutines of the calling thread. When all of them wait for each other, their system
-    /// sees that nobody can ever run again.
+    /// sees that nobody can ever run again. For one system of one core; not for an explored program, whose
+    /// threads are not interrupted at it.
     ///
     /// # Examples
     /// ```
@@ -159,7 +160,8 @@ impl Network {
         self.inner.with(|state| {
             let all = state.connections.iter();
             let between = |hosts: (usize, usize)| hosts == pair || hosts == (pair.1, pair.0);
-            let lost = all.filter(|(_, connection)| between(connection.hosts()));
+            let lost =
+                all.filter(|(_, connection)| between(connection.hosts()) && !connection.is_lost());
             let lost: Vec<_> = lost.map(|(number, _)| *number).collect();
             lost.iter().for_each(|number| state.sever(*number, now));
             lost.len()

@@ -12,10 +12,10 @@ use std::sync::Arc;
 use leno_kernel::{Object, Sign, Waiter};
 
 use super::connection::Connection;
-use super::datagram::Mail;
 use super::line::{Key, Line};
 use super::link::{Link, Route};
 use super::listener::Backlog;
+use super::mail::Mail;
 
 /// Where someone waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

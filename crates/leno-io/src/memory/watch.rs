@@ -10,7 +10,7 @@ use leno_kernel::{Alarm, Time, common_now};
 
 use super::line::Key;
 use super::network::Inner;
-use super::readiness::{Look, Readiness, writes};
+use super::ready::{Look, Ready, writes};
 use super::wait::{Operation, common_time, own_time};
 use super::{Listener, Socket, Stream};
 
@@ -20,9 +20,9 @@ pub(crate) trait Watch {
     fn watch(&self, interest: Interest) -> Watching<'_>;
 
     /// Waits until an operation is worth trying: for futures and selects.
-    fn ready(&self, interest: Interest) -> Readiness<'_> {
+    fn ready(&self, interest: Interest) -> Ready<'_> {
         let Watching { network, look } = self.watch(interest);
-        Readiness::new(network, look)
+        Ready::new(network, look)
     }
 
     /// The same for coroutines and threads, until a time of their own clock.

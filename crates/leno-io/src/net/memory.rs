@@ -16,7 +16,7 @@ use leno_kernel::Time;
 use leno_kernel::io::Interest;
 
 use super::inner::Tried;
-use crate::memory::{Alarms, Listener, Readiness, Socket, Stream, Watch};
+use crate::memory::{Alarms, Listener, Ready, Socket, Stream, Watch};
 
 /// What stands for `std`'s socket on a network in memory.
 pub(crate) trait Twin: AsFd {
@@ -122,7 +122,7 @@ impl<M: Watch> Memory<M> {
         self.socket.wait_ready(interest, deadline)
     }
 
-    pub(crate) fn ready(&self, interest: Interest) -> Readiness<'_> {
+    pub(crate) fn ready(&self, interest: Interest) -> Ready<'_> {
         self.socket.ready(interest)
     }
 

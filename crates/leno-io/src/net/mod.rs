@@ -30,8 +30,6 @@
 //!   clients run there unchanged. Such sockets have no descriptor.
 //!
 //! A stream's read that gets less than it asked for has emptied it, so the next one waits without trying.
-//! (Where a peer sends urgent data of TCP, which splits reads, the rest may be seen only with what comes
-//! next.)
 //!
 //! Deliberately not here: `set_nonblocking`, since these sockets never block a core, and the `try_` forms
 //! never wait; TLS, which works unchanged over [`Read`](std::io::Read) and [`Write`](std::io::Write).

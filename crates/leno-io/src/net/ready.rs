@@ -10,7 +10,7 @@ use leno_channel::Source;
 use leno_kernel::io::WaitFuture;
 use leno_kernel::{Time, Waiter};
 
-use crate::memory::Readiness;
+use crate::memory;
 
 /// Waits until an operation is worth trying; of a socket's `readable`, `writable` and `acceptable`.
 /// It is a future, and an alternative of a select. When it is dropped, it waits no more.
@@ -42,7 +42,7 @@ pub struct Ready<'a, S: AsFd> {
 
 enum Waiting<'a, S: AsFd> {
     Os(WaitFuture<'a, S>),
-    Memory(Readiness<'a>),
+    Memory(memory::Ready<'a>),
 }
 
 impl<'a, S: AsFd> Ready<'a, S> {
@@ -50,7 +50,7 @@ impl<'a, S: AsFd> Ready<'a, S> {
         Ready { waiting: Waiting::Os(wait) }
     }
 
-    pub(super) fn memory(wait: Readiness<'a>) -> Ready<'a, S> {
+    pub(super) fn memory(wait: memory::Ready<'a>) -> Ready<'a, S> {
         Ready { waiting: Waiting::Memory(wait) }
     }
 }

@@ -118,6 +118,27 @@ pub async fn resolve_async(endpoint: impl ToSocketAddrs) -> io::Result<Vec<Socke
     }
 }
 
+/// What the first address that succeeds gives; else the error of the last.
+#[track_caller]
+pub(super) fn first<T>(
+    addresses: Vec<SocketAddr>,
+    mut attempt: impl FnMut(SocketAddr) -> io::Result<T>,
+) -> io::Result<T> {
+    let mut last = Err(no_address());
+    for address in addresses {
+        last = attempt(address);
+        if last.is_ok() {
+            break;
+        }
+    }
+    last
+}
+
+/// What fails if there is nothing to try.
+pub(super) fn no_address() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "what was given has no addresses")
+}
+
 /// What need not be looked up; else who is to be.
 fn at_once(endpoint: Endpoint) -> io::Result<Result<Vec<SocketAddr>, (String, u16)>> {
     Ok(match endpoint {

@@ -73,7 +73,7 @@ pub(crate) struct Core {
     /// What has happened, if that is written down.
     pub(crate) events: Option<Rc<Ring>>,
     /// Who knows which end of which channel.
-    pub(crate) ledger: RefCell<Ledger>,
+    pub(crate) ledger: Rc<RefCell<Ledger>>,
     /// A sink has gone: its coroutines are the core's again.
     pub(crate) orphans: Rc<Cell<bool>>,
     /// Messages that are being read; kept for its memory.
@@ -154,7 +154,7 @@ impl Core {
             attention: Attention::default(),
             events: log,
             is_of_world: false,
-            ledger: RefCell::default(),
+            ledger: Rc::default(),
             orphans: Rc::default(),
             reading: RefCell::default(),
             counts: Cell::default(),

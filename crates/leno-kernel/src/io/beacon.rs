@@ -32,6 +32,8 @@ const FLAGS: u64 = 0xf;
 const REGISTERED: u64 = 1 << 4;
 /// That reactor is the helper's.
 const HELPER: u64 = 1 << 5;
+/// Urgent data has come: from now on a short read is no sign that nothing is left.
+const URGENT: u64 = Flags::URGENT.0 as u64;
 const TICK: u64 = 1 << 8;
 
 /// See the module.
@@ -108,13 +110,15 @@ impl Beacon {
     }
 
     /// T3: a try has found that it is not so. If it was not refused but has only `spent` what was
-    /// there, a direction that has ended stays ready: nobody will tell of the end again.
+    /// there, a direction that has ended stays ready: nobody will tell of the end again. So does one in
+    /// which urgent data has come: a read stops before it, whatever comes behind.
     pub(crate) fn clear(&self, seen: Readiness, interest: Interest, spent: bool) {
         let (flags, ends) = (interest.flags(), interest.flags().ends());
         self.change(|word| {
             let is_new = word / TICK != seen.tick && !crate::sync::is_planted("tick");
             let has_ended = spent && Flags((word & FLAGS) as u8).has(ends);
-            if is_new || has_ended { word } else { word & !u64::from((flags | ends).0) }
+            let is_split = spent && word & URGENT != 0;
+            if is_new || has_ended || is_split { word } else { word & !u64::from((flags | ends).0) }
         });
     }
 

@@ -57,6 +57,9 @@ impl Flags {
     /// Nobody will read, or an error waits: writing never has to wait any more.
     pub(crate) const WRITE_END: Flags = Flags(8);
 
+    /// Urgent data of TCP has come, which splits reads. No readiness; see the beacon.
+    pub(crate) const URGENT: Flags = Flags(64);
+
     /// Whether any of those holds.
     #[inline(always)]
     pub(crate) fn has(self, any_of: Flags) -> bool {

@@ -12,7 +12,9 @@ mod pass;
 #[cfg(test)]
 mod tests;
 
+use core::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 pub use pass::Verdict;
 
@@ -171,7 +173,8 @@ impl Core {
                 removed += 1;
             }
         }
-        self.ledger.borrow_mut().before = self.tasks.live();
+        // Those who are to go are still there: counted, the next pass would come ever later.
+        self.ledger.borrow_mut().before = self.tasks.live() - removed;
         removed
     }
 
@@ -210,6 +213,37 @@ pub fn learn(knower: Knower, end: End) {
 pub fn forget(knower: Knower, end: End) -> bool {
     with_core(|core| core.ledger.borrow_mut().forget(knower, end)).unwrap_or(false)
 }
+
+/// The ledger of one core, for ends that outlive the call that bound them: whoever has it writes to
+/// that ledger from anywhere on the core's thread, also after the core has gone.
+#[derive(Clone, Debug)]
+pub struct Book(Rc<RefCell<Ledger>>);
+
+impl Book {
+    /// That of the calling coroutine's core, if a core runs the calling code.
+    pub fn here() -> Option<Book> {
+        with_core(|core| Book(core.ledger.clone()))
+    }
+
+    /// As [`learn`], in this book.
+    pub fn learn(&self, knower: Knower, end: End) {
+        self.0.borrow_mut().learn(knower, end);
+    }
+
+    /// As [`forget`], in this book.
+    pub fn forget(&self, knower: Knower, end: End) -> bool {
+        self.0.borrow_mut().forget(knower, end)
+    }
+}
+
+impl PartialEq for Book {
+    /// Whether both are of the same core.
+    fn eq(&self, other: &Book) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Book {}
 
 /// What a pass over the calling coroutine's core finds out, of each that waits at a channel of the
 /// ledger.

@@ -177,6 +177,7 @@ impl Words<'_> {
             Reason::Choosing(object) => format!("in select {}", self.object(object)),
             Reason::Entry(object) => format!("for a call of {}", self.object(object)),
             Reason::Lock(object) => format!("for {}", self.object(object)),
+            Reason::Answer(object) => format!("for the answer of {}", self.object(object)),
             Reason::Joining(Some(co)) | Reason::JoiningOutside(Some(co)) => {
                 format!("for the end of {}", self.co(co))
             }

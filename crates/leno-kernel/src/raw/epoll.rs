@@ -11,7 +11,9 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use libc::{EPOLLERR, EPOLLET, EPOLLHUP, EPOLLIN, EPOLLOUT, EPOLLRDHUP, c_int, epoll_event};
+use libc::{
+    EPOLLERR, EPOLLET, EPOLLHUP, EPOLLIN, EPOLLOUT, EPOLLPRI, EPOLLRDHUP, c_int, epoll_event,
+};
 
 use crate::io::Flags;
 
@@ -47,7 +49,7 @@ impl Epoll {
     /// Reports every change of `fd`, both ways, as events that carry `badge`; what is so already is
     /// reported as the first one.
     pub(crate) fn add(&self, fd: BorrowedFd<'_>, badge: u64) -> io::Result<()> {
-        let events = (EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET) as u32;
+        let events = (EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLPRI | EPOLLET) as u32;
         self.control(libc::EPOLL_CTL_ADD, fd, events, badge)
     }
 
@@ -143,6 +145,9 @@ fn flags(events: u32) -> Flags {
     }
     if end {
         flags |= Flags::WRITE_END;
+    }
+    if has(EPOLLPRI) {
+        flags |= Flags::URGENT;
     }
     flags
 }

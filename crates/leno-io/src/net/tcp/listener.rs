@@ -12,11 +12,11 @@ use leno_kernel::io::Interest;
 use leno_kernel::{Time, deadline_in};
 
 use super::incoming::Incoming;
-use super::stream::{TcpStream, no_address};
+use super::stream::TcpStream;
 use crate::net::address::ToSocketAddrs;
 use crate::net::inner::{Inner, Shared};
 use crate::net::ready::Ready;
-use crate::net::resolve::resolve;
+use crate::net::resolve::{first, resolve, resolve_async};
 
 /// A TCP listener, as [`std::net::TcpListener`]. See [`net`](crate::net) for who may use it, and how.
 ///
@@ -82,14 +82,15 @@ impl TcpListener {
     /// As [`resolve`].
     #[track_caller]
     pub fn bind<A: ToSocketAddrs>(address: A) -> io::Result<TcpListener> {
-        let mut last = no_address();
-        for address in resolve(address)? {
-            match Inner::<net::TcpListener>::bind(address) {
-                Ok(inner) => return Ok(TcpListener::new(inner)),
-                Err(error) => last = error,
-            }
-        }
-        Err(last)
+        first(resolve(address)?, Inner::<net::TcpListener>::bind).map(TcpListener::new)
+    }
+
+    /// As [`Self::bind`], for a future on any executor.
+    ///
+    /// # Errors
+    /// As [`Self::bind`].
+    pub async fn bind_async<A: ToSocketAddrs>(address: A) -> io::Result<TcpListener> {
+        first(resolve_async(address).await?, Inner::<net::TcpListener>::bind).map(TcpListener::new)
     }
 
     /// Takes over a listener of `std`'s.

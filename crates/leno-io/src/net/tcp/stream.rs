@@ -15,7 +15,7 @@ use crate::net::address::ToSocketAddrs;
 use crate::net::inner::{Inner, Shared};
 use crate::net::methods::byte_stream;
 use crate::net::ready::Ready;
-use crate::net::resolve::{resolve, resolve_async};
+use crate::net::resolve::{first, no_address, resolve, resolve_async};
 use crate::time::within;
 
 /// A TCP stream, as [`std::net::TcpStream`]. See [`net`](crate::net) for who may use it, and how.
@@ -72,14 +72,8 @@ impl TcpStream {
     /// Inside a future that a core polls, if it has to wait.
     #[track_caller]
     pub fn connect<A: ToSocketAddrs>(address: A) -> io::Result<TcpStream> {
-        let mut last = no_address();
-        for address in resolve(address)? {
-            match Inner::<net::TcpStream>::connect(address, None) {
-                Ok(inner) => return Ok(TcpStream::new(inner)),
-                Err(error) => last = error,
-            }
-        }
-        Err(last)
+        let connect = |address| Inner::<net::TcpStream>::connect(address, None);
+        first(resolve(address)?, connect).map(TcpStream::new)
     }
 
     /// Connects to an address, for at most `limit`.
@@ -242,11 +236,6 @@ impl TcpStream {
 }
 
 byte_stream!(TcpStream of net::TcpStream);
-
-/// What connecting and binding fail with, if there is nothing to try.
-pub(super) fn no_address() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, "what was given has no addresses")
-}
 
 impl fmt::Debug for TcpStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -15,7 +15,7 @@ use leno_kernel::io::Interest;
 use super::address::ToSocketAddrs;
 use super::inner::{Inner, Shared};
 use super::ready::Ready;
-use super::resolve::{resolve, resolve_async};
+use super::resolve::{first, resolve, resolve_async};
 
 /// A UDP socket, as [`std::net::UdpSocket`]. See [`net`](crate::net) for who may use it, and how.
 ///
@@ -60,6 +60,14 @@ impl UdpSocket {
     #[track_caller]
     pub fn bind<A: ToSocketAddrs>(address: A) -> io::Result<UdpSocket> {
         first(resolve(address)?, Inner::<net::UdpSocket>::bind).map(UdpSocket::new)
+    }
+
+    /// As [`Self::bind`], for a future on any executor.
+    ///
+    /// # Errors
+    /// As [`Self::bind`].
+    pub async fn bind_async<A: ToSocketAddrs>(address: A) -> io::Result<UdpSocket> {
+        first(resolve_async(address).await?, Inner::<net::UdpSocket>::bind).map(UdpSocket::new)
     }
 
     /// From now on, sends to this address and receives from it alone; see [`Self::send`] and
@@ -245,22 +253,6 @@ impl UdpSocket {
     pub fn take_error(&self) -> io::Result<Option<io::Error>> {
         self.shared.inner.take_error()
     }
-}
-
-/// What the first address that succeeds gives; else the error of the last.
-fn first<T>(
-    addresses: Vec<SocketAddr>,
-    mut attempt: impl FnMut(SocketAddr) -> io::Result<T>,
-) -> io::Result<T> {
-    let none = io::Error::new(io::ErrorKind::InvalidInput, "what was given has no addresses");
-    let mut last = Err(none);
-    for address in addresses {
-        last = attempt(address);
-        if last.is_ok() {
-            break;
-        }
-    }
-    last
 }
 
 /// # Panics

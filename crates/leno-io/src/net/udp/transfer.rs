@@ -8,7 +8,7 @@ use leno_kernel::io::Interest;
 use super::UdpSocket;
 use crate::net::address::ToSocketAddrs;
 use crate::net::inner::Shared;
-use crate::net::resolve::{resolve, resolve_async};
+use crate::net::resolve::{first, resolve, resolve_async};
 use crate::time::within;
 
 impl UdpSocket {
@@ -89,7 +89,7 @@ impl UdpSocket {
     #[track_caller]
     pub fn send_to<A: ToSocketAddrs>(&self, bytes: &[u8], address: A) -> io::Result<usize> {
         let Shared { inner, limits } = &*self.shared;
-        let address = only(resolve(address)?)?;
+        let address = first(resolve(address)?, Ok)?;
         inner.io(Interest::WRITE, limits.write.deadline(), || inner.send_to(bytes, address))
     }
 
@@ -142,7 +142,7 @@ impl UdpSocket {
         address: A,
     ) -> io::Result<usize> {
         let Shared { inner, limits } = &*self.shared;
-        let address = only(resolve_async(address).await?)?;
+        let address = first(resolve_async(address).await?, Ok)?;
         let send = inner.io_async(Interest::WRITE, || inner.send_to(bytes, address));
         within(limits.write.deadline(), "write", send).await
     }
@@ -192,10 +192,4 @@ impl UdpSocket {
         let inner = &self.shared.inner;
         inner.try_io(Interest::WRITE, || inner.send(bytes))
     }
-}
-
-/// A datagram goes to one address: the first.
-fn only(addresses: Vec<SocketAddr>) -> io::Result<SocketAddr> {
-    let none = || io::Error::new(io::ErrorKind::InvalidInput, "what was given has no addresses");
-    addresses.first().copied().ok_or_else(none)
 }

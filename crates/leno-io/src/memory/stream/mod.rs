@@ -1,9 +1,11 @@
 //! One side of a connection, as its user has it.
 
+mod operation;
+
 use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use core::time::Duration;
-use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Write};
+use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
 use std::net::{Shutdown, SocketAddr};
 use std::sync::Arc;
 
@@ -11,12 +13,13 @@ use leno_kernel::io::Interest;
 use leno_kernel::log::Operation as Kind;
 use leno_kernel::{Object, Sign, Time, common_now};
 
-use super::connection::At;
-use super::error::{error, late};
-use super::network::{Inner, Network};
-use super::readiness::{Look, Readiness, Watched};
-use super::state::{Place, State};
-use super::wait::{Attempt, Operation, Waiting};
+use crate::memory::connection::At;
+use crate::memory::error::error;
+use crate::memory::network::{Inner, Network};
+use crate::memory::ready::{Look, Ready, Watched};
+use crate::memory::state::State;
+use crate::memory::wait::Waiting;
+use operation::{Reading, Writing};
 
 /// One side of a connection; of [`Host::connect`](super::Host::connect) and
 /// [`Listener::accept`](super::Listener::accept). Clones are the same side; it closes when the last is
@@ -63,12 +66,12 @@ struct Socket {
 const NONE: u64 = u64::MAX;
 
 impl Stream {
-    pub(super) fn new(network: &Network, at: At) -> Stream {
+    pub(in crate::memory) fn new(network: &Network, at: At) -> Stream {
         network.inner.with(|state| Stream::of(network, at, state))
     }
 
     /// The same under the lock.
-    pub(super) fn of(network: &Network, at: At, state: &mut State) -> Stream {
+    pub(in crate::memory) fn of(network: &Network, at: At, state: &mut State) -> Stream {
         let connection = &state.connections[&at.connection];
         let [local, peer] = [at.side, 1 - at.side].map(|side| connection.sides[side].address);
         let signs = [1 - at.side, at.side].map(|pipe| connection.signs[pipe].clone());
@@ -189,24 +192,24 @@ impl Stream {
     }
 
     /// Waits until reading is worth trying.
-    pub fn readable(&self) -> Readiness<'_> {
+    pub fn readable(&self) -> Ready<'_> {
         self.ready(Interest::READ)
     }
 
     /// Waits until writing is worth trying.
-    pub fn writable(&self) -> Readiness<'_> {
+    pub fn writable(&self) -> Ready<'_> {
         self.ready(Interest::WRITE)
     }
 
-    pub(crate) fn ready(&self, interest: Interest) -> Readiness<'_> {
-        Readiness::new(self.end.inner(), self.look(interest))
+    pub(crate) fn ready(&self, interest: Interest) -> Ready<'_> {
+        Ready::new(self.end.inner(), self.look(interest))
     }
 
-    pub(super) fn inner(&self) -> &Inner {
+    pub(in crate::memory) fn inner(&self) -> &Inner {
         self.end.inner()
     }
 
-    pub(super) fn look(&self, interest: Interest) -> Look<'_> {
+    pub(in crate::memory) fn look(&self, interest: Interest) -> Look<'_> {
         let sign = &self.end.signs[usize::from(interest == Interest::WRITE)];
         Look { what: Watched::Stream(self.end.at), interest, sign }
     }
@@ -328,116 +331,8 @@ impl Drop for Socket {
     }
 }
 
-impl Read for &Stream {
-    #[track_caller]
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let deadline = deadline(&self.end.read_limit);
-        self.end.inner().wait(self.reading(into, false), deadline)
-    }
-}
-
-impl Write for &Stream {
-    #[track_caller]
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let deadline = deadline(&self.end.write_limit);
-        self.end.inner().wait(self.writing(bytes), deadline)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Read for Stream {
-    #[track_caller]
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        (&*self).read(into)
-    }
-}
-
-impl Write for Stream {
-    #[track_caller]
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        (&*self).write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 impl fmt::Debug for Stream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Stream({} -> {})", self.end.local, self.end.peer)
-    }
-}
-
-struct Reading<'a> {
-    end: &'a Socket,
-    into: &'a mut [u8],
-    keeps: bool,
-}
-
-impl Operation for Reading<'_> {
-    type Output = usize;
-
-    fn attempt(&mut self, state: &mut State, now: Time) -> Attempt<usize> {
-        state.read(self.end.at, self.into, self.keeps, now)
-    }
-
-    fn place(&self) -> Place {
-        Place::Bytes(self.end.at.connection, 1 - self.end.at.side)
-    }
-
-    fn kind(&self) -> (Kind, Option<Object>) {
-        (Kind::Receive, Some(self.end.route))
-    }
-
-    fn sign(&self) -> &Arc<Sign> {
-        &self.end.signs[0]
-    }
-
-    fn tell(&self, count: &usize) -> Option<String> {
-        let verb = if self.keeps { "sees" } else { "reads" };
-        let (peer, local) = (self.end.peer, self.end.local);
-        Some(format!("{verb} {count} of at most {} bytes, {peer} to {local}", self.into.len()))
-    }
-
-    fn late(&self) -> io::Error {
-        late("read", (self.end.peer, self.end.local))
-    }
-}
-
-struct Writing<'a> {
-    end: &'a Socket,
-    bytes: &'a [u8],
-}
-
-impl Operation for Writing<'_> {
-    type Output = usize;
-
-    fn attempt(&mut self, state: &mut State, now: Time) -> Attempt<usize> {
-        state.write(self.end.at, self.bytes, now)
-    }
-
-    fn place(&self) -> Place {
-        Place::Room(self.end.at.connection, self.end.at.side)
-    }
-
-    fn kind(&self) -> (Kind, Option<Object>) {
-        (Kind::Send, Some(self.end.route))
-    }
-
-    fn sign(&self) -> &Arc<Sign> {
-        &self.end.signs[1]
-    }
-
-    fn tell(&self, count: &usize) -> Option<String> {
-        let (local, peer) = (self.end.local, self.end.peer);
-        Some(format!("writes {count} of {} bytes, {local} to {peer}", self.bytes.len()))
-    }
-
-    fn late(&self) -> io::Error {
-        late("write", (self.end.local, self.end.peer))
     }
 }

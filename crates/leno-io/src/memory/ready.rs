@@ -162,15 +162,15 @@ impl Operation for Look<'_> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use = "a future does nothing unless it is awaited"]
-pub struct Readiness<'a> {
+pub struct Ready<'a> {
     waiting: Waiting<'a, Look<'a>>,
     /// When it is worth looking again, by the clock of whoever waits.
     later: Option<Time>,
 }
 
-impl<'a> Readiness<'a> {
-    pub(super) fn new(network: &'a Inner, look: Look<'a>) -> Readiness<'a> {
-        Readiness { waiting: Waiting::new(network, look, None), later: None }
+impl<'a> Ready<'a> {
+    pub(super) fn new(network: &'a Inner, look: Look<'a>) -> Ready<'a> {
+        Ready { waiting: Waiting::new(network, look, None), later: None }
     }
 
     fn look(&self) -> Result<(), Option<Time>> {
@@ -181,7 +181,7 @@ impl<'a> Readiness<'a> {
     }
 }
 
-impl Source for Readiness<'_> {
+impl Source for Ready<'_> {
     type Item = io::Result<()>;
 
     fn take(&mut self) -> Option<io::Result<()>> {
@@ -213,7 +213,7 @@ impl Source for Readiness<'_> {
     }
 }
 
-impl Future for Readiness<'_> {
+impl Future for Ready<'_> {
     type Output = io::Result<()>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -221,8 +221,8 @@ impl Future for Readiness<'_> {
     }
 }
 
-impl fmt::Debug for Readiness<'_> {
+impl fmt::Debug for Ready<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Readiness({})", self.waiting.parts().1.interest)
+        write!(f, "Ready({})", self.waiting.parts().1.interest)
     }
 }

@@ -1,0 +1,78 @@
+//! An end whose reader is told that nothing will come, and goes on.
+//!
+//! Skaller 2017 has no close: a reader that nobody can feed starves, and a test for the end of data is
+//! held unsound, because it asks about the future. Porsev 2023 has one. A closable end is the bridge:
+//! when all who could write are gone or removed, its reader gets the close instead of starving.
+//!
+//! So its reader must not be removed together with those who could write to it: it waits as one who
+//! chooses, of whom the ledger says nothing.
+
+use core::fmt;
+
+use leno_channel::{RecvError, Select};
+use leno_kernel::ledger::Knower;
+
+use crate::bind::Ends;
+use crate::scheduler::Doing;
+use crate::{Cx, In};
+
+/// An end to read from that tells when nothing will come any more.
+///
+/// # Examples
+/// ```
+/// use leno_fibre::{channel, run};
+///
+/// let ran = run(|cx| {
+///     let (out, inp) = channel();
+///     cx.spawn(move |cx| (1..=4).for_each(|n| out.write(cx, n)));
+///     let inp = inp.closable();
+///     std::iter::from_fn(|| inp.read(cx)).sum::<u32>()
+/// });
+/// assert_eq!(ran.result(), Some(10));
+/// ```
+pub struct Closable<T> {
+    end: In<T>,
+}
+
+impl<T> In<T> {
+    /// Makes it tell when all who could write are gone, instead of letting its fibre starve.
+    pub fn closable(self) -> Closable<T> {
+        Closable { end: self }
+    }
+}
+
+impl<T> Closable<T> {
+    /// Reads a value; `None` when all ends to write to are gone.
+    ///
+    /// # Blocking
+    /// As [`In::read`].
+    ///
+    /// # Cancellation
+    /// When the fibre is to end, this unwinds its stack.
+    ///
+    /// # Panics
+    /// As [`In::read`].
+    #[track_caller]
+    pub fn read(&self, cx: &Cx<'_>) -> Option<T> {
+        cx.does(Doing::Reads);
+        cx.held(|held| held.reads(|| self.end.label()));
+        match Select::new().recv(&self.end.receiver, |got| got).wait() {
+            Ok(Ok(value)) => Some(value),
+            Ok(Err(RecvError::Closed(_))) => None,
+            Ok(Err(error)) => panic!("fibre {} cannot read: {error}", cx.co()),
+            Err(error) => panic!("fibre {} cannot read: {error}", cx.co()),
+        }
+    }
+}
+
+impl<T: 'static> Ends for Closable<T> {
+    fn pass_to(&mut self, knower: Knower) {
+        self.end.pass_to(knower);
+    }
+}
+
+impl<T> fmt::Debug for Closable<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Closable({})", self.end.label())
+    }
+}

@@ -1,0 +1,128 @@
+//! Making coroutines.
+
+use core::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+
+use leno_context::unwind;
+
+use crate::call::typed;
+use crate::policy::Serve;
+use crate::shared::Shared;
+use crate::table::{Body, Ending, Id, Plan};
+use crate::{Flexible, Me};
+
+/// A coroutine to be made.
+///
+/// # Examples
+/// ```
+/// use leno_flexible::{Me, System, policy, spinning};
+///
+/// let system = System::new();
+/// // Two shapes at once: it begins again at its end, and runs only while someone has called it.
+/// let next = system.coroutine("next").attached_only().serve(policy::calls_first).create({
+///     let mut n = 0;
+///     spinning(move |me: &mut Me<(), u32>| {
+///         n += 1;
+///         me.detach(n);
+///     })
+/// });
+/// next.kick()?;
+/// assert_eq!(next.call(())?, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Builder {
+    shared: Arc<Shared>,
+    plan: Plan,
+}
+
+impl Builder {
+    pub(crate) fn new(shared: Arc<Shared>, name: Arc<str>) -> Builder {
+        let plan = Plan { name, attached_only: false, priority: 0, serve: None, stack_size: None };
+        Builder { shared, plan }
+    }
+
+    /// It is active only while someone has called it: a kick or a resume alone does nothing. (Dovland
+    /// 2006, 4.6.2.) For a body that begins again at its end, see [`spinning`](crate::spinning).
+    pub fn attached_only(mut self) -> Builder {
+        self.plan.attached_only = true;
+        self
+    }
+
+    /// More is more urgent, to policies that care.
+    pub fn priority(mut self, priority: i32) -> Builder {
+        self.plan.priority = priority;
+        self
+    }
+
+    /// Decides which of its requests is served next; by default the first.
+    pub fn serve(mut self, policy: impl Serve + 'static) -> Builder {
+        self.plan.serve = Some(Box::new(policy));
+        self
+    }
+
+    /// Bytes of stack, a hint.
+    pub fn stack_size(mut self, bytes: usize) -> Builder {
+        self.plan.stack_size = Some(bytes);
+        self
+    }
+
+    /// Makes it: idle, and without a stack until it first runs. (Rules 4.3, 4.11.)
+    pub fn create<P: Send + 'static, R: Send + 'static>(
+        self,
+        body: impl FnOnce(&mut Me<P, R>) + Send + 'static,
+    ) -> Flexible<P, R> {
+        let Builder { shared, plan } = self;
+        let name = plan.name.clone();
+        shared.point();
+        let by = shared.requester();
+        let own = shared.clone();
+        let id = shared.operate(|table| {
+            let id = table.add(plan, |id| wrap(own, id, body));
+            table.created(&by, id);
+            id
+        });
+        Flexible::new(shared, id, name)
+    }
+}
+
+/// What the kernel runs for a body.
+fn wrap<P: Send + 'static, R: Send + 'static>(
+    shared: Arc<Shared>,
+    id: Id,
+    body: impl FnOnce(&mut Me<P, R>) + Send + 'static,
+) -> Body {
+    Box::new(move || {
+        let mut me = Me::new(shared.clone(), id);
+        let result = catch_unwind(AssertUnwindSafe(|| body(&mut me)));
+        let last = me.take_last();
+        let mut settle = last.map(|last| |call| typed::<P, R>(call).answer(Ok(last)));
+        let (ending, exit) = match result {
+            Ok(()) => {
+                shared.point();
+                (Ending::Returned, None)
+            }
+            Err(payload) if unwind::is_exit(&*payload) => (Ending::Exited, Some(payload)),
+            Err(payload) => (Ending::Panicked(payload), None),
+        };
+        // Whoever exits was not attached by the scheduler, which has to be told.
+        let failure = match exit.is_some() {
+            true => shared.operate_from_outside(|table| table.end(id, ending, &mut settle)),
+            false => shared.operate(|table| table.end(id, ending, &mut settle)),
+        };
+        drop(settle);
+        match (failure, exit, &shared.hook) {
+            (_, Some(exit), _) => resume_unwind(exit),
+            (Some(failure), None, Some(hook)) => hook(failure),
+            // The kernel's report has it.
+            (Some(failure), None, None) => resume_unwind(failure.into_payload()),
+            (None, None, _) => {}
+        }
+    })
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Builder({})", self.plan.name)
+    }
+}

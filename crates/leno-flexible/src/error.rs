@@ -1,0 +1,177 @@
+//! What can go wrong, by name.
+
+use core::any::Any;
+use core::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::{Party, State};
+
+/// An operation was refused: no rule allows it. Nothing has changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// A coroutine cannot call one that, directly or not, has called it: all would wait for each other.
+    Cycle {
+        /// Who called.
+        caller: Arc<str>,
+        /// Whom.
+        callee: Arc<str>,
+    },
+    /// A coroutine can call and resume only one that is idle, and call only one that is not attached.
+    Busy {
+        /// Who tried.
+        by: Arc<str>,
+        /// Whom.
+        coroutine: Arc<str>,
+        /// What that one, or the bottom of its chain of callees, is doing.
+        state: State,
+        /// To whom it is attached.
+        caller: Option<Party>,
+    },
+    /// It has terminated.
+    Terminated {
+        /// Which one.
+        coroutine: Arc<str>,
+    },
+    /// Only coroutines of one system resume each other, or wait for each other.
+    Foreign {
+        /// Whom.
+        coroutine: Arc<str>,
+    },
+    /// Its system has ended.
+    Stopped {
+        /// Which one.
+        coroutine: Arc<str>,
+    },
+    /// The calling coroutine's own stack unwinds, so it cannot wait any more.
+    Exiting,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::Cycle { caller, callee } if caller == callee => {
+                write!(f, "coroutine '{caller}' cannot call or resume itself")
+            }
+            Refusal::Cycle { caller, callee } => write!(
+                f,
+                "coroutine '{caller}' cannot call or resume '{callee}', by whom it was called: they \
+                 would wait for each other"
+            ),
+            Refusal::Busy { by, coroutine, state, caller } => {
+                write!(f, "coroutine '{by}' cannot have '{coroutine}', which is {state}")?;
+                match caller {
+                    Some(caller) => write!(f, " and attached to {caller}"),
+                    None => Ok(()),
+                }
+            }
+            Refusal::Terminated { coroutine } => {
+                write!(f, "coroutine '{coroutine}' has terminated")
+            }
+            Refusal::Foreign { coroutine } => {
+                write!(
+                    f,
+                    "coroutine '{coroutine}' is of another system, whose threads only call and kick"
+                )
+            }
+            Refusal::Stopped { coroutine } => {
+                write!(f, "the system of coroutine '{coroutine}' has ended")
+            }
+            Refusal::Exiting => leno_kernel::Exiting.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// A call has brought no answer.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum CallError {
+    /// It was refused.
+    Refused(Refusal),
+    /// The coroutine's body has ended without an answer.
+    NoAnswer {
+        /// Whose.
+        coroutine: Arc<str>,
+    },
+    /// The coroutine's body has panicked.
+    Failed(Failure),
+    /// The caller's time is over.
+    TimedOut {
+        /// Who was called.
+        coroutine: Arc<str>,
+        /// What it was doing, if it was serving this call; else the call was still pending.
+        served: Option<State>,
+    },
+}
+
+impl From<Refusal> for CallError {
+    fn from(refusal: Refusal) -> CallError {
+        CallError::Refused(refusal)
+    }
+}
+
+impl fmt::Display for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CallError::Refused(refusal) => refusal.fmt(f),
+            CallError::NoAnswer { coroutine } => {
+                write!(f, "coroutine '{coroutine}' has ended without an answer")
+            }
+            CallError::Failed(failure) => failure.fmt(f),
+            CallError::TimedOut { coroutine, served: Some(state) } => {
+                write!(f, "coroutine '{coroutine}' ({state}) has not answered in time")
+            }
+            CallError::TimedOut { coroutine, served: None } => {
+                write!(f, "coroutine '{coroutine}' has not begun to serve the call in time")
+            }
+        }
+    }
+}
+
+impl std::error::Error for CallError {}
+
+/// A body has panicked.
+pub struct Failure {
+    coroutine: Arc<str>,
+    payload: Mutex<Box<dyn Any + Send>>,
+}
+
+impl Failure {
+    pub(crate) fn new(coroutine: Arc<str>, payload: Box<dyn Any + Send>) -> Failure {
+        Failure { coroutine, payload: Mutex::new(payload) }
+    }
+
+    /// Whose.
+    pub fn coroutine(&self) -> &str {
+        &self.coroutine
+    }
+
+    /// What it panicked with.
+    pub fn into_payload(self) -> Box<dyn Any + Send> {
+        self.payload.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let payload = self.payload.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = payload.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+        write!(
+            f,
+            "coroutine '{}' has panicked: {}",
+            self.coroutine,
+            text.unwrap_or("not with text")
+        )
+    }
+}
+
+impl fmt::Debug for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Failure({self})")
+    }
+}
+
+impl std::error::Error for Failure {}

@@ -1,0 +1,288 @@
+//! The handle of a coroutine: what threads and other coroutines can do with it.
+
+use core::fmt;
+use core::marker::PhantomData;
+use core::time::Duration;
+use std::sync::Arc;
+
+use leno_kernel::{
+    Object, Reason, Sign, Time, Waiter, Wake, deadline_in, exit, park_on, park_on_until,
+};
+
+use crate::call::{AnyCall, Call, refused};
+use crate::call_future::CallFuture;
+use crate::party::Outsider;
+use crate::shared::Shared;
+use crate::snapshot::Seen;
+use crate::table::{Id, Requester};
+use crate::{CallError, Party, Refusal, State};
+
+/// A coroutine that threads and coroutines can call: with a `P`, and it answers with an `R`.
+///
+/// It is a handle: cloning it gives another one for the same coroutine, and dropping all does not end
+/// it.
+///
+/// # Examples
+/// ```
+/// use leno_flexible::{Me, System};
+///
+/// let system = System::new();
+/// let upper = system.create("upper", |me: &mut Me<String, String>| {
+///     loop {
+///         let text = me.parameter().unwrap_or_default();
+///         me.detach(text.to_uppercase());
+///     }
+/// });
+/// let other = upper.clone();
+/// std::thread::spawn(move || assert_eq!(other.call("a".into()).unwrap(), "A")).join().unwrap();
+/// assert_eq!(upper.call("b".into())?, "B");
+/// # Ok::<(), leno_flexible::CallError>(())
+/// ```
+pub struct Flexible<P, R> {
+    named: Arc<Named>,
+    types: PhantomData<fn(P) -> R>,
+}
+
+/// What all handles of a coroutine share.
+struct Named {
+    shared: Arc<Shared>,
+    id: Id,
+    name: Arc<str>,
+    sign: Sign,
+}
+
+impl Drop for Named {
+    fn drop(&mut self) {
+        self.shared.operate(|table| table.forget(self.id));
+    }
+}
+
+impl<P, R> Flexible<P, R> {
+    pub(crate) fn new(shared: Arc<Shared>, id: Id, name: Arc<str>) -> Self {
+        let sign = Sign::new(Object::shared());
+        sign.set_name(name.clone());
+        let named = Arc::new(Named { shared, id, name, sign });
+        Flexible { named, types: PhantomData }
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.named.shared
+    }
+
+    pub(crate) fn id(&self) -> Id {
+        self.named.id
+    }
+
+    /// What it is called.
+    pub fn name(&self) -> Arc<str> {
+        self.named.name.clone()
+    }
+
+    /// What it is doing, by now perhaps no longer.
+    pub fn state(&self) -> State {
+        self.shared().lock().cell(self.id()).state
+    }
+
+    /// To whom it is attached.
+    pub fn caller(&self) -> Option<Party> {
+        self.look().caller
+    }
+
+    /// It and its requests, as they are.
+    pub fn look(&self) -> Seen {
+        self.shared().lock().seen(self.id())
+    }
+
+    /// Lets it run some time, whoever calls this, and returns at once. If it is busy, the kick is kept in
+    /// its local set, and served when it is idle and nobody's; so not while it is attached, even if it
+    /// passivates. See [`Self::prod`]. (Rules 4.8, 4.15.)
+    ///
+    /// # Errors
+    /// When it has terminated, or its system has ended.
+    pub fn kick(&self) -> Result<(), Refusal> {
+        self.shared().point();
+        let from = self.shared().requester();
+        self.shared().operate_from_outside(|table| table.kick(&from, self.id()))
+    }
+
+    /// A kick that is not kept in the local set, but ends the next passivate, if it is busy. It is for
+    /// those who look and then passivate: between the two no wake-up is lost.
+    ///
+    /// # Errors
+    /// When it has terminated, or its system has ended.
+    pub fn prod(&self) -> Result<(), Refusal> {
+        self.shared().point();
+        let from = self.shared().requester();
+        self.shared().operate_from_outside(|table| table.permit(&from, self.id()))
+    }
+}
+
+impl<P: Send + 'static, R: Send + 'static> Flexible<P, R> {
+    /// Calls it, and waits until it detaches from this call or ends.
+    ///
+    /// From a thread: if it is busy, the call waits in its local set for its turn, with its parameter.
+    /// (Rules 4.12, 4.17.) From a coroutine of the same system: it must be idle and not attached; the
+    /// bottom of its chain of callees runs next. (Rule 4.4.) A coroutine of another system is a thread to
+    /// this one.
+    ///
+    /// # Blocking
+    /// The calling thread blocks; the calling coroutine parks.
+    ///
+    /// # Cancellation
+    /// When the calling coroutine is to exit, the call is withdrawn and its stack unwinds; what was called
+    /// goes on without a caller.
+    ///
+    /// # Errors
+    /// When the call is refused (a cycle, a busy one, one that has terminated, a system that has ended),
+    /// when the body ends without an answer, or when it panics.
+    ///
+    /// # Panics
+    /// Inside a future that a core polls.
+    #[track_caller]
+    pub fn call(&self, parameter: P) -> Result<R, CallError> {
+        self.call_as(parameter, false, None)
+    }
+
+    /// The same for at most `limit`. When the time is over, the call is withdrawn.
+    ///
+    /// # Blocking
+    /// As [`Self::call`], for `limit` at most; a coroutine of the same system waits without a limit.
+    ///
+    /// # Cancellation
+    /// As [`Self::call`].
+    ///
+    /// # Errors
+    /// As [`Self::call`], and when the time is over: [`CallError::TimedOut`].
+    ///
+    /// # Panics
+    /// Inside a future that a core polls.
+    #[track_caller]
+    pub fn call_timeout(&self, parameter: P, limit: Duration) -> Result<R, CallError> {
+        self.call_as(parameter, false, Some(deadline_in(limit)))
+    }
+
+    /// The same, but a coroutine that calls a busy one waits for its turn, as a thread does. A wait that
+    /// could end only after the calling coroutine has gone on is refused.
+    ///
+    /// # Blocking
+    /// As [`Self::call`].
+    ///
+    /// # Cancellation
+    /// As [`Self::call`].
+    ///
+    /// # Errors
+    /// As [`Self::call`], but not because it is busy.
+    ///
+    /// # Panics
+    /// Inside a future that a core polls.
+    #[track_caller]
+    pub fn call_wait(&self, parameter: P) -> Result<R, CallError> {
+        self.call_as(parameter, true, None)
+    }
+
+    #[track_caller]
+    fn call_as(&self, parameter: P, waits: bool, limit: Option<Time>) -> Result<R, CallError> {
+        let shared = self.shared();
+        let call = Arc::new(Call::new(parameter, Waiter::current()));
+        shared.point();
+        if std::thread::panicking() && shared.current().is_some() {
+            return refused(Refusal::Exiting);
+        }
+        match shared.current() {
+            Some(own) => {
+                shared.operate(|table| match waits {
+                    true => table.call_wait(own, self.id(), call.clone()),
+                    false => table.call(own, self.id(), call.clone()),
+                })?;
+                shared.sleep(own)?;
+                call.take_answer().expect("whoever detaches from a coroutine answers first")
+            }
+            None => {
+                let from = Requester::Outside(Outsider::here());
+                shared.operate_from_outside(|table| {
+                    table.call_from_outside(from, self.id(), call.clone())
+                })?;
+                self.wait_for_answer(call, limit)
+            }
+        }
+    }
+
+    /// Blocks the calling thread until the call is settled.
+    #[track_caller]
+    fn wait_for_answer(&self, call: Arc<Call<P, R>>, limit: Option<Time>) -> Result<R, CallError> {
+        let sign = &self.named.sign;
+        let reason = Reason::Answer(sign.object());
+        loop {
+            if let Some(answer) = call.take_answer() {
+                return answer;
+            }
+            let wake = match limit {
+                Some(limit) => park_on_until(reason, sign, limit),
+                None => park_on(reason, sign),
+            };
+            if wake == Wake::Unparked {
+                continue;
+            }
+            let served = self.withdraw(call.clone());
+            if let Some(answer) = call.take_answer() {
+                return answer;
+            }
+            if wake == Wake::Exit {
+                exit();
+                return refused(Refusal::Exiting);
+            }
+            return Err(CallError::TimedOut { coroutine: self.name(), served });
+        }
+    }
+
+    /// The same for a future: the call is made when it is first polled, and withdrawn when it is dropped.
+    ///
+    /// # Blocking
+    /// Never; it is pending until the answer is there.
+    ///
+    /// # Cancellation
+    /// By dropping it.
+    ///
+    /// # Errors
+    /// As [`Self::call`].
+    ///
+    /// # Examples
+    /// ```
+    /// use leno_flexible::{Me, System};
+    ///
+    /// let system = System::new();
+    /// let one = system.create("one", |me: &mut Me<u32, u32>| {
+    ///     let n = me.parameter().unwrap_or(0);
+    ///     me.detach(n + 1);
+    /// });
+    /// assert_eq!(leno_kernel::block_on(one.call_async(1))?, 2);
+    /// # Ok::<(), leno_flexible::CallError>(())
+    /// ```
+    pub fn call_async(&self, parameter: P) -> CallFuture<P, R> {
+        CallFuture::new(self.clone(), parameter)
+    }
+
+    pub(crate) fn withdraw(&self, call: Arc<Call<P, R>>) -> Option<State> {
+        let call: Arc<dyn AnyCall> = call;
+        self.shared().operate_from_outside(|table| table.withdraw(self.id(), &call))
+    }
+}
+
+impl<P, R> Clone for Flexible<P, R> {
+    fn clone(&self) -> Self {
+        Flexible { named: self.named.clone(), types: PhantomData }
+    }
+}
+
+/// `name[STATE]`
+impl<P, R> fmt::Display for Flexible<P, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.look().fmt(f)
+    }
+}
+
+impl<P, R> fmt::Debug for Flexible<P, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Flexible({self})")
+    }
+}

@@ -1,0 +1,248 @@
+//! What a body has of its coroutine.
+
+use core::fmt;
+use core::marker::PhantomData;
+use std::sync::Arc;
+
+use leno_kernel::current_stack;
+
+use crate::builder::Builder;
+use crate::call::typed;
+use crate::shared::Shared;
+use crate::table::{Id, Table};
+use crate::{Flexible, Party, Refusal, State};
+
+/// A body's own coroutine: what only it can do. `P` is what it is called with, `R` what it answers.
+///
+/// Others are called and kicked through their handles, [`Flexible`].
+///
+/// While the stack unwinds, nothing here parks: detach, passivate and yield do nothing, and resume is
+/// refused.
+pub struct Me<P, R> {
+    shared: Arc<Shared>,
+    id: Id,
+    /// What is answered at the end.
+    last: Option<R>,
+    types: PhantomData<fn(P) -> R>,
+    /// It stays in its body.
+    stays: PhantomData<*const ()>,
+}
+
+impl<P: Send + 'static, R: Send + 'static> Me<P, R> {
+    pub(crate) fn new(shared: Arc<Shared>, id: Id) -> Me<P, R> {
+        Me { shared, id, last: None, types: PhantomData, stays: PhantomData }
+    }
+
+    /// The parameter of the present call: once, and only while someone has called.
+    ///
+    /// # Examples
+    /// ```
+    /// use leno_flexible::{Me, System};
+    ///
+    /// let system = System::new();
+    /// let sum = system.create("sum", |me: &mut Me<u32, u32>| {
+    ///     let mut sum = 0;
+    ///     loop {
+    ///         sum += me.parameter().unwrap_or(0);
+    ///         me.detach(sum);
+    ///     }
+    /// });
+    /// assert_eq!((sum.call(3)?, sum.call(4)?), (3, 7));
+    /// # Ok::<(), leno_flexible::CallError>(())
+    /// ```
+    pub fn parameter(&mut self) -> Option<P> {
+        let call = self.shared.lock().cell(self.id).caller.as_ref()?.call.clone();
+        typed::<P, R>(call).take_parameter()
+    }
+
+    /// Who has called, if anyone.
+    pub fn caller(&self) -> Option<Party> {
+        self.shared.lock().cell(self.id).caller.as_ref().map(|caller| caller.from.party())
+    }
+
+    /// What it is called.
+    pub fn name(&self) -> Arc<str> {
+        self.shared.lock().cell(self.id).name.clone()
+    }
+
+    /// Answers whoever has called, who goes on, and is idle until it is called, kicked or resumed; without
+    /// a caller the answer is dropped. (Rules 4.5, 4.6, 4.14.)
+    ///
+    /// # Blocking
+    /// Until this coroutine is active again.
+    ///
+    /// # Cancellation
+    /// When its system ends, this unwinds the stack.
+    ///
+    /// # Panics
+    /// When another coroutine than this one calls it.
+    pub fn detach(&mut self, answer: R) {
+        self.last = None;
+        // Left and dropped here, not under the lock, if nobody has called.
+        let mut settle = Some(|call| typed::<P, R>(call).answer(Ok(answer)));
+        self.leave(|table, id| {
+            table.detach(id, &mut settle);
+            Ok(())
+        });
+    }
+
+    /// What whoever has called gets when the body ends. A detach before that makes it void.
+    ///
+    /// # Examples
+    /// ```
+    /// use leno_flexible::{Me, System};
+    ///
+    /// let system = System::new();
+    /// let once = system.create("once", |me: &mut Me<(), u32>| me.answer(42));
+    /// assert_eq!(once.call(())?, 42);
+    /// assert!(once.call(()).is_err(), "it has terminated");
+    /// # Ok::<(), leno_flexible::CallError>(())
+    /// ```
+    pub fn answer(&mut self, answer: R) {
+        self.last = Some(answer);
+    }
+
+    pub(crate) fn take_last(&mut self) -> Option<R> {
+        self.last.take()
+    }
+
+    /// Is idle until it is kicked or resumed. Whoever has called stays blocked. (Rule 4.9.)
+    ///
+    /// # Blocking
+    /// Until this coroutine is active again.
+    ///
+    /// # Cancellation
+    /// When its system ends, this unwinds the stack.
+    ///
+    /// # Panics
+    /// When another coroutine than this one calls it.
+    pub fn passivate(&mut self) {
+        self.leave(|table, id| {
+            table.passivate(id);
+            Ok(())
+        });
+    }
+
+    /// Lets others be active, and waits for its next turn. (Rule 4.10.)
+    ///
+    /// # Blocking
+    /// Until this coroutine is active again.
+    ///
+    /// # Cancellation
+    /// When its system ends, this unwinds the stack.
+    ///
+    /// # Panics
+    /// When another coroutine than this one calls it.
+    #[doc(alias = "yield")]
+    pub fn yield_now(&mut self) {
+        self.leave(|table, id| {
+            table.yield_now(id);
+            Ok(())
+        });
+    }
+
+    /// Hands over to `other`, or to the bottom of its chain of callees, and is idle. (Rule 4.7.)
+    ///
+    /// # Blocking
+    /// Until this coroutine is active again.
+    ///
+    /// # Cancellation
+    /// When its system ends, this unwinds the stack.
+    ///
+    /// # Errors
+    /// When `other` is not idle, has terminated, or is of another system; in Simula mode also when it is
+    /// attached. Then this coroutine goes on.
+    ///
+    /// # Panics
+    /// When another coroutine than this one calls it.
+    pub fn resume<Q, S>(&mut self, other: &Flexible<Q, S>) -> Result<(), Refusal> {
+        if !Arc::ptr_eq(&self.shared, other.shared()) {
+            return Err(Refusal::Foreign { coroutine: other.name() });
+        }
+        match self.leave(|table, id| table.resume(id, other.id())) {
+            Some(result) => result,
+            None => Err(Refusal::Exiting),
+        }
+    }
+
+    /// Makes a coroutine of the same system; see [`System::create`](crate::System::create).
+    ///
+    /// # Errors
+    /// None; a system holds as many as there is memory for.
+    #[track_caller]
+    pub fn create<Q: Send + 'static, S: Send + 'static>(
+        &mut self,
+        name: impl Into<Arc<str>>,
+        body: impl FnOnce(&mut Me<Q, S>) + Send + 'static,
+    ) -> Flexible<Q, S> {
+        self.coroutine(name).create(body)
+    }
+
+    /// The same, with a shape, a priority or a policy.
+    pub fn coroutine(&mut self, name: impl Into<Arc<str>>) -> Builder {
+        Builder::new(self.shared.clone(), name.into())
+    }
+
+    /// A spinning body begins again.
+    pub(crate) fn spin(&mut self) {
+        self.shared.point();
+        self.shared.operate(|table| table.spin(self.id));
+    }
+
+    /// An operation that ends the turn; `None` while the stack unwinds.
+    fn leave(
+        &mut self,
+        operation: impl FnOnce(&mut Table, Id) -> Result<(), Refusal>,
+    ) -> Option<Result<(), Refusal>> {
+        self.check();
+        if std::thread::panicking() {
+            return None;
+        }
+        self.shared.point();
+        let done = self.shared.operate(|table| operation(table, self.id));
+        Some(done.and_then(|()| self.shared.sleep(self.id)))
+    }
+
+    fn check(&self) {
+        let table = self.shared.lock();
+        let own = table.co_of(self.id);
+        let name = &table.cell(self.id).name;
+        assert!(
+            own == current_stack(),
+            "the operations of coroutine '{name}' are for its own body, and another one uses them"
+        );
+    }
+}
+
+impl<P, R> fmt::Debug for Me<P, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let table = self.shared.lock();
+        let state = table.get(self.id).map_or(State::Terminated, |cell| cell.state);
+        write!(f, "Me({}[{state}])", table.cell(self.id).name)
+    }
+}
+
+/// A body that begins again at its end, for ever, and keeps whoever has called it. (Dovland 2006, 4.6.1.)
+///
+/// # Examples
+/// ```
+/// use leno_flexible::{Me, System, spinning};
+///
+/// let system = System::new();
+/// let double = system.create("double", spinning(|me: &mut Me<u32, u32>| {
+///     let n = me.parameter().unwrap_or(0);
+///     me.detach(2 * n);
+/// }));
+/// assert_eq!((double.call(3)?, double.call(4)?), (6, 8));
+/// # Ok::<(), leno_flexible::CallError>(())
+/// ```
+pub fn spinning<P: Send + 'static, R: Send + 'static>(
+    mut body: impl FnMut(&mut Me<P, R>),
+) -> impl FnOnce(&mut Me<P, R>) {
+    move |me| {
+        loop {
+            body(me);
+            me.spin();
+        }
+    }
+}

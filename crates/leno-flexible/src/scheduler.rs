@@ -1,0 +1,112 @@
+//! The coroutine that runs the coroutines of a system, on its home core.
+//!
+//! Protocol, between threads and the scheduler: a thread that makes a coroutine waiting while nobody is
+//! active unparks the scheduler after it has unlocked the table. The scheduler looks, and parks if there
+//! is nobody; a wake-up between the two is a permit, and not lost (F67). While a coroutine is active
+//! nobody wakes the scheduler: it looks by itself when that one has left.
+//!
+//! Its coroutines are those of its sink. One becomes ready for two reasons: the scheduler unparks it,
+//! to run it at once, or what it waits for outside has happened; then it stands in the queue again.
+
+use core::task::{Context, Poll};
+use std::sync::Arc;
+use std::task::{Wake as StdWake, Waker};
+
+use leno_kernel::{
+    Back, Co, Options, Reason, Sink, Waiter, Wake, attach, current_stack, exit, park,
+};
+
+use crate::shared::Shared;
+use crate::table::{Id, Next};
+
+/// Wakes the scheduler for its sink.
+struct Rouser(Co);
+
+impl StdWake for Rouser {
+    fn wake(self: Arc<Self>) {
+        Waiter::Co(self.0).wake();
+    }
+}
+
+/// If the scheduler ends by a panic, such as a policy's, nobody will be active any more: whoever waits is
+/// told.
+struct Guard<'a>(&'a Shared);
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        self.0.operate(|table| table.stop());
+    }
+}
+
+/// Schedules until it is made to exit.
+pub(crate) fn run(shared: &Shared) {
+    let _guard = Guard(shared);
+    let own = current_stack().expect("a coroutine with a stack schedules");
+    let sink = Sink::new();
+    let waker = Waker::from(Arc::new(Rouser(own)));
+    let mut context = Context::from_waker(&waker);
+    shared.lock().scheduler = Some(own);
+    loop {
+        while let Poll::Ready(Some(co)) = sink.poll_next(&mut context) {
+            woken(shared, co);
+        }
+        if shared.lock().is_ready() {
+            shared.point();
+        }
+        match shared.operate(|table| table.schedule()) {
+            Next::InVain => {}
+            Next::Run { id, co, body, stack_size } => {
+                let co = body
+                    .map(|body| {
+                        let name = shared.lock().cell(id).name.clone();
+                        let mut options = Options::new().name(name);
+                        if let Some(bytes) = stack_size {
+                            options = options.stack_size(bytes);
+                        }
+                        let spawned = sink.spawn(&options, body).unwrap_or_else(|error| {
+                            panic!("a flexible coroutine cannot start: {error}")
+                        });
+                        let co = spawned.co().expect("this core has it");
+                        shared.lock().started(id, co);
+                        co
+                    })
+                    .or(co)
+                    .expect("it has started, or starts now");
+                turn(shared, id, co);
+            }
+            Next::Nobody => {
+                if park(Reason::Scheduling) == Wake::Exit {
+                    exit();
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// Lets the active coroutine run until it leaves.
+fn turn(shared: &Shared, id: Id, co: Co) {
+    let back = attach(co).or_else(|_| {
+        Waiter::Co(co).wake();
+        attach(co)
+    });
+    match back {
+        // It has told the table itself, unless it waits for something outside.
+        Ok(Back::Parked(_) | Back::Called(_)) => shared.operate(|table| table.left(id, false)),
+        Ok(Back::Yielded) => shared.operate(|table| table.left(id, true)),
+        // What has ended has said so; and one that is to exit is the core's, and will.
+        Ok(_) | Err(_) => {}
+    }
+}
+
+/// A coroutine of the sink can run, though the scheduler has not said so.
+fn woken(shared: &Shared, co: Co) {
+    let came_back = shared.operate(|table| {
+        let id = table.of_co(co)?;
+        Some(table.came_back(id))
+    });
+    if came_back == Some(false) {
+        // Nothing has happened that it waits for: it looks, and parks again.
+        let _ = attach(co);
+    }
+}

@@ -1,0 +1,173 @@
+//! A system of flexible coroutines.
+
+use core::fmt;
+use std::sync::Arc;
+
+use leno_kernel::{System as Kernel, report};
+
+use crate::builder::Builder;
+use crate::event::{Event, Observer};
+use crate::policy::Schedule;
+use crate::shared::{Hook, Shared};
+use crate::table::Table;
+use crate::{Failure, Flexible, Me, Snapshot, scheduler};
+
+/// A system of coroutines, of which at most one is active, and which any number of threads may call.
+///
+/// They run on a core of their own, the *home core*: a thread that does nothing while there is nothing
+/// to do. There may be several systems, which know nothing of each other.
+///
+/// Dropping it ends all its coroutines, whose destructors run; whoever waits for one gets an error. It
+/// waits for that, unless one of its own coroutines drops it.
+///
+/// # Examples
+/// ```
+/// use leno_flexible::{Me, System};
+///
+/// let system = System::new();
+/// let lock = system.create("lock", |me: &mut Me<u32, u32>| {
+///     loop {
+///         let n = me.parameter().unwrap_or(0);
+///         me.detach(n + 1);
+///     }
+/// });
+/// std::thread::scope(|s| {
+///     for n in 0..3 {
+///         let lock = &lock;
+///         s.spawn(move || assert_eq!(lock.call(n).unwrap(), n + 1));
+///     }
+/// });
+/// ```
+pub struct System {
+    shared: Arc<Shared>,
+    /// There until the end.
+    home: Option<Kernel>,
+}
+
+/// A [`System`] to be made.
+#[derive(Default)]
+pub struct SystemBuilder {
+    name: Option<String>,
+    schedule: Option<Box<dyn Schedule>>,
+    observer: Option<Box<Observer>>,
+    hook: Option<Box<Hook>>,
+    is_simula: bool,
+}
+
+impl SystemBuilder {
+    /// What its thread is called; by default "flexible".
+    pub fn name(mut self, name: impl Into<String>) -> SystemBuilder {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Decides which waiting coroutine is active next; by default the first.
+    pub fn schedule(mut self, policy: impl Schedule + 'static) -> SystemBuilder {
+        self.schedule = Some(Box::new(policy));
+        self
+    }
+
+    /// Is told of every rule that is applied. It runs while the system is locked, and must not operate on
+    /// it.
+    pub fn observer(mut self, f: impl FnMut(&Event<'_>) + Send + 'static) -> SystemBuilder {
+        self.observer = Some(Box::new(f));
+        self
+    }
+
+    /// Is told of panics that reach no caller, by the coroutine that has panicked. Without it, they are in
+    /// [`System::failures`].
+    pub fn on_failure(mut self, f: impl Fn(Failure) + Send + Sync + 'static) -> SystemBuilder {
+        self.hook = Some(Box::new(f));
+        self
+    }
+
+    /// As in Simula: the first coroutine that is created is *main*, and one that detaches or ends without
+    /// a caller goes there; one that is attached cannot be resumed.
+    pub fn simula(mut self) -> SystemBuilder {
+        self.is_simula = true;
+        self
+    }
+
+    /// Makes it, and starts its home core.
+    ///
+    /// # Panics
+    /// When the machine gives no thread, or the process has 65,536 cores already.
+    pub fn build(self) -> System {
+        let name = self.name.unwrap_or_else(|| "flexible".to_owned());
+        let home = match Kernel::builder().cores(1).name(name).build() {
+            Ok(home) => home,
+            Err(error) => panic!("{error}"),
+        };
+        let table = Table::new(self.schedule, self.observer, self.is_simula);
+        let shared = Shared::new(table, self.hook);
+        let own = shared.clone();
+        drop(home.spawn(move || scheduler::run(&own)));
+        System { shared, home: Some(home) }
+    }
+}
+
+impl System {
+    /// First come, first served, in both queues.
+    ///
+    /// # Panics
+    /// As [`SystemBuilder::build`].
+    #[allow(clippy::new_without_default, reason = "it starts a thread, which a default should not")]
+    pub fn new() -> System {
+        System::builder().build()
+    }
+
+    /// Another policy, a hook for failures, Simula's rules.
+    pub fn builder() -> SystemBuilder {
+        SystemBuilder::default()
+    }
+
+    /// Makes a coroutine: idle, and without a stack until it first runs. (Rule 4.11.)
+    pub fn create<P: Send + 'static, R: Send + 'static>(
+        &self,
+        name: impl Into<Arc<str>>,
+        body: impl FnOnce(&mut Me<P, R>) + Send + 'static,
+    ) -> Flexible<P, R> {
+        self.coroutine(name).create(body)
+    }
+
+    /// The same, with a shape, a priority or a policy.
+    pub fn coroutine(&self, name: impl Into<Arc<str>>) -> Builder {
+        Builder::new(self.shared.clone(), name.into())
+    }
+
+    /// Its coroutines as they are, and who waits for whom.
+    pub fn snapshot(&self) -> Snapshot {
+        self.shared.lock().snapshot()
+    }
+
+    /// Refuses everything from now on, and tells whoever waits for a coroutine so. Nobody becomes active
+    /// any more; coroutines are ended when the system is dropped.
+    pub fn stop(&self) {
+        self.shared.operate(|table| table.stop());
+    }
+
+    /// Panics since the last look that have reached no caller and no hook.
+    ///
+    /// # Blocking
+    /// As [`leno_kernel::System::report`].
+    pub fn failures(&self) -> Vec<report::Failure> {
+        self.home.as_ref().map(|home| home.report().failures).unwrap_or_default()
+    }
+}
+
+impl Drop for System {
+    fn drop(&mut self) {
+        self.stop();
+        let home = self.home.take();
+        if self.shared.current().is_some() {
+            // One of its own coroutines drops it, and the home core cannot wait for itself.
+            drop(std::thread::spawn(move || drop(home)));
+        }
+    }
+}
+
+impl fmt::Debug for System {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "System({})", self.snapshot())
+    }
+}

@@ -1,0 +1,115 @@
+//! Rules 4.1, 4.2, 4.13: how bodies end.
+
+use core::any::Any;
+use std::sync::Arc;
+
+use leno_kernel::Waiter;
+
+use super::{Caller, Id, Requester, Table};
+use crate::call::AnyCall;
+use crate::{CallError, Failure, Refusal, Rule, State};
+
+/// How a body has ended.
+pub(crate) enum Ending {
+    /// It returned.
+    Returned,
+    /// It panicked.
+    Panicked(Box<dyn Any + Send>),
+    /// It was made to exit, with its system or alone.
+    Exited,
+}
+
+impl Table {
+    /// A body has ended. What it has panicked with is given back, if nobody has called it.
+    ///
+    /// `settle` gives the body's last answer to the call, if it has one, and is left if there is none.
+    pub(crate) fn end<F: FnOnce(Arc<dyn AnyCall>) -> Waiter>(
+        &mut self,
+        m: Id,
+        ending: Ending,
+        settle: &mut Option<F>,
+    ) -> Option<Failure> {
+        let (own, name) = (self.as_requester(m), self.name(m));
+        let (rule, failure) = match (self.cell_mut(m).caller.take(), ending) {
+            (Some(Caller { from, call }), ending) => {
+                let waiter = match ending {
+                    Ending::Returned => match settle.take() {
+                        Some(settle) => settle(call),
+                        None => call.end(&name),
+                    },
+                    Ending::Panicked(payload) => {
+                        call.fail(CallError::Failed(Failure::new(name, payload)))
+                    }
+                    Ending::Exited => call.fail(Refusal::Terminated { coroutine: name }.into()),
+                };
+                (self.release(from, waiter), None)
+            }
+            (None, Ending::Panicked(payload)) => {
+                (Rule::EndAlone, Some(Failure::new(name, payload)))
+            }
+            (None, _) => (Rule::EndAlone, None),
+        };
+        self.terminate(m);
+        if rule == Rule::EndAlone {
+            self.back_to_main(m);
+        }
+        self.tell_rule(rule, &own, None);
+        failure
+    }
+
+    /// Whoever has called goes on.
+    fn release(&mut self, from: Requester, waiter: Waiter) -> Rule {
+        match from {
+            // It will be scheduled, and needs no other waking.
+            Requester::Coroutine(n, _) => {
+                self.cell_mut(n).callee = None;
+                self.go_on(n);
+                Rule::EndToCoroutine
+            }
+            Requester::Outside(_) => {
+                self.wakes.push(waiter);
+                Rule::EndToThread
+            }
+        }
+    }
+
+    /// A caller whose callee has gone is waiting; unless it exits itself, with its system.
+    fn go_on(&mut self, n: Id) {
+        if self.state(n) == State::Calling {
+            self.wait(n);
+        }
+    }
+
+    /// Takes it out of everything. Of its requests, calls fail and kicks are forgotten.
+    fn terminate(&mut self, m: Id) {
+        if self.active == Some(m) {
+            self.active = None;
+        }
+        self.queue.retain(|other| *other != m);
+        // One that is unwound while it was calling leaves its callee to itself.
+        if let Some(callee) = self.cell_mut(m).callee.take() {
+            self.cell_mut(callee).caller = None;
+        }
+        let coroutine = self.name(m);
+        if let Some(other) = self.cell_mut(m).waits_for.take() {
+            let is_own = |from: &Requester| matches!(from, Requester::Coroutine(n, _) if *n == m);
+            self.cell_mut(other).requests.retain(|own| own.call.is_none() || !is_own(&own.from));
+        }
+        for request in core::mem::take(&mut self.cell_mut(m).requests) {
+            let Some(call) = request.call else { continue };
+            let waiter = call.fail(Refusal::Terminated { coroutine: coroutine.clone() }.into());
+            match request.from {
+                Requester::Outside(_) => self.wakes.push(waiter),
+                Requester::Coroutine(n, _) => {
+                    self.cell_mut(n).waits_for = None;
+                    self.go_on(n);
+                }
+            }
+        }
+        self.cell_mut(m).state = State::Terminated;
+        if let Some(co) = self.cell_mut(m).co.take() {
+            self.by_co.remove(&co);
+        }
+        self.free_if_gone(m);
+    }
+}

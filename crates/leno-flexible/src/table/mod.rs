@@ -1,0 +1,290 @@
+//! What a system knows of its coroutines: one table, under one lock.
+//!
+//! Every operation is one critical section, whoever performs it, so operations are atomic (F64). In it
+//! the rules of [`model`](crate::model) are applied, with the same names: `coroutine.rs` has what the
+//! active coroutine does, `outside.rs` what threads do, `schedule.rs` what happens by itself, `end.rs`
+//! how bodies end. A request is attached in the very operation that makes that possible; scheduling is a
+//! step of its own.
+//!
+//! Invariants, besides those of [`Configuration::check`](crate::model::Configuration::check):
+//! - `active` is the one whose state is active;
+//! - nothing is told to the outside under the lock, but to an observer: whoever is to be woken is put
+//!   into `wakes`, and is woken when the lock is free;
+//! - code of users (policies, observers) that runs under the lock must not operate on the system;
+//! - nothing of users is dropped under the lock: it is put into `garbage`.
+//!
+//! Deliberately not here: stacks, cores, parking.
+
+mod coroutine;
+mod end;
+mod outside;
+mod schedule;
+mod snapshot;
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use leno_kernel::{Co, Waiter};
+
+use crate::call::AnyCall;
+use crate::event::{Event, Observer, What};
+use crate::party::{Outsider, Party};
+use crate::policy::{Schedule, Serve};
+use crate::{Label, Rule, State};
+
+pub(crate) use end::Ending;
+pub(crate) use schedule::{Body, Next};
+
+/// Which coroutine of a table. One that is gone leaves a number that nobody else gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Id {
+    slot: usize,
+    generation: u32,
+}
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct Table {
+    slots: Vec<(u32, Option<Cell>)>,
+    free: Vec<usize>,
+    /// Those that are waiting, in order of arrival.
+    queue: VecDeque<Id>,
+    active: Option<Id>,
+    by_co: HashMap<Co, Id>,
+    schedule: Option<Box<dyn Schedule>>,
+    observer: Option<Box<Observer>>,
+    is_simula: bool,
+    /// Where a detach without a caller goes in Simula mode: the first that was created.
+    main: Option<Id>,
+    is_stopped: bool,
+    /// Whoever is to be woken when the lock is free.
+    wakes: Vec<Waiter>,
+    /// What is to be dropped then: it belongs to users, whose destructors may operate.
+    garbage: Vec<Box<dyn Send>>,
+    /// The coroutine that schedules.
+    pub(crate) scheduler: Option<Co>,
+}
+
+/// A coroutine of a table.
+pub(crate) struct Cell {
+    pub(crate) name: Arc<str>,
+    pub(crate) state: State,
+    pub(crate) caller: Option<Caller>,
+    pub(crate) callee: Option<Id>,
+    /// Whom it has called though that one was busy; then it is not attached yet.
+    waits_for: Option<Id>,
+    requests: Vec<Request>,
+    attached_only: bool,
+    priority: i32,
+    serve: Option<Box<dyn Serve>>,
+    /// What it runs, until it first does.
+    body: Option<Body>,
+    co: Option<Co>,
+    stack_size: Option<usize>,
+    /// A kick that the next passivate takes.
+    permit: bool,
+    /// Whether someone outside still names it.
+    has_handle: bool,
+}
+
+/// What a coroutine to be made is like.
+pub(crate) struct Plan {
+    pub(crate) name: Arc<str>,
+    pub(crate) attached_only: bool,
+    pub(crate) priority: i32,
+    pub(crate) serve: Option<Box<dyn Serve>>,
+    pub(crate) stack_size: Option<usize>,
+}
+
+/// To whom a coroutine is attached.
+#[derive(Clone)]
+pub(crate) struct Caller {
+    pub(crate) from: Requester,
+    pub(crate) call: Arc<dyn AnyCall>,
+}
+
+/// Who asks for something.
+#[derive(Clone)]
+pub(crate) enum Requester {
+    Coroutine(Id, Arc<str>),
+    Outside(Outsider),
+}
+
+impl Requester {
+    pub(crate) fn party(&self) -> Party {
+        match self {
+            Requester::Coroutine(_, name) => Party::Coroutine(name.clone()),
+            Requester::Outside(outsider) => outsider.party(),
+        }
+    }
+}
+
+/// A request in a local set: a call, which is there then, or a kick.
+struct Request {
+    from: Requester,
+    call: Option<Arc<dyn AnyCall>>,
+}
+
+impl Request {
+    fn label(&self) -> Label {
+        if self.call.is_some() { Label::Call } else { Label::Kick }
+    }
+}
+
+impl Table {
+    pub(crate) fn new(
+        schedule: Option<Box<dyn Schedule>>,
+        observer: Option<Box<Observer>>,
+        is_simula: bool,
+    ) -> Table {
+        Table { schedule, observer, is_simula, ..Table::default() }
+    }
+
+    /// Adds a coroutine: `m⟨Q⟩⁻₋`.
+    pub(crate) fn add(&mut self, plan: Plan, body: impl FnOnce(Id) -> Body) -> Id {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push((0, None));
+            self.slots.len() - 1
+        });
+        let id = Id { slot, generation: self.slots[slot].0 };
+        let Plan { name, attached_only, priority, serve, stack_size } = plan;
+        self.slots[slot].1 = Some(Cell {
+            name,
+            state: State::Idle,
+            caller: None,
+            callee: None,
+            waits_for: None,
+            requests: Vec::new(),
+            attached_only,
+            priority,
+            serve,
+            body: Some(body(id)),
+            co: None,
+            stack_size,
+            permit: false,
+            has_handle: true,
+        });
+        if self.is_stopped {
+            self.cell_mut(id).state = State::Terminated;
+            let body = self.cell_mut(id).body.take();
+            self.garbage.push(Box::new(body));
+        }
+        if self.is_simula && self.main.is_none() {
+            self.main = Some(id);
+        }
+        id
+    }
+
+    pub(crate) fn get(&self, id: Id) -> Option<&Cell> {
+        let (generation, cell) = self.slots.get(id.slot)?;
+        cell.as_ref().filter(|_| *generation == id.generation)
+    }
+
+    pub(crate) fn cell(&self, id: Id) -> &Cell {
+        self.get(id).expect("whoever names it keeps it")
+    }
+
+    fn cell_mut(&mut self, id: Id) -> &mut Cell {
+        let (generation, cell) = &mut self.slots[id.slot];
+        cell.as_mut().filter(|_| *generation == id.generation).expect("whoever names it keeps it")
+    }
+
+    /// The coroutine of this system that this one of the kernel is.
+    pub(crate) fn of_co(&self, co: Co) -> Option<Id> {
+        self.by_co.get(&co).copied()
+    }
+
+    pub(crate) fn co_of(&self, id: Id) -> Option<Co> {
+        self.cell(id).co
+    }
+
+    pub(crate) fn is_active(&self, id: Id) -> bool {
+        self.active == Some(id)
+    }
+
+    /// The last of its chain of callees.
+    pub(crate) fn bottom(&self, m: Id) -> Id {
+        let mut k = m;
+        while let Some(callee) = self.cell(k).callee {
+            k = callee;
+        }
+        k
+    }
+
+    fn state(&self, id: Id) -> State {
+        self.cell(id).state
+    }
+
+    fn set(&mut self, id: Id, state: State) {
+        let cell = self.cell_mut(id);
+        let before = cell.state;
+        debug_assert!(before.may_become(state), "'{}' was {before}, is {state}", cell.name);
+        cell.state = state;
+        match state {
+            State::Active => self.active = Some(id),
+            _ if self.active == Some(id) => self.active = None,
+            _ => {}
+        }
+        debug_assert!(
+            state != State::Active || self.cell(id).callee.is_none(),
+            "an active coroutine has a callee"
+        );
+    }
+
+    /// Puts it into the queue.
+    fn wait(&mut self, id: Id) {
+        self.set(id, State::Waiting);
+        debug_assert!(!self.queue.contains(&id), "it is in the queue already");
+        self.queue.push_back(id);
+    }
+
+    fn name(&self, id: Id) -> Arc<str> {
+        self.cell(id).name.clone()
+    }
+
+    /// Tells the observer, if there is one.
+    fn tell(&mut self, make: impl FnOnce(&Table) -> (Party, What, Option<Arc<str>>)) {
+        if let Some(mut observer) = self.observer.take() {
+            let (by, what, on) = make(self);
+            observer(&Event { by, what, on, table: self });
+            self.observer = Some(observer);
+        }
+    }
+
+    /// Tells it of a rule.
+    fn tell_rule(&mut self, rule: Rule, by: &Requester, on: Option<Id>) {
+        self.tell(|table| (by.party(), What::Applied(rule), on.map(|on| table.name(on))));
+    }
+
+    /// A coroutine as the one who asks.
+    pub(crate) fn as_requester(&self, id: Id) -> Requester {
+        Requester::Coroutine(id, self.name(id))
+    }
+
+    /// Whoever is to be woken, and what is to be dropped, when the lock is free.
+    pub(crate) fn take_leavings(&mut self) -> (Vec<Waiter>, Vec<Box<dyn Send>>) {
+        (core::mem::take(&mut self.wakes), core::mem::take(&mut self.garbage))
+    }
+
+    /// Whether somebody could be scheduled.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.active.is_none() && !self.queue.is_empty() && !self.is_stopped
+    }
+
+    /// Nobody outside names it any more.
+    pub(crate) fn forget(&mut self, id: Id) {
+        if self.get(id).is_some() {
+            self.cell_mut(id).has_handle = false;
+            self.free_if_gone(id);
+        }
+    }
+
+    fn free_if_gone(&mut self, id: Id) {
+        let cell = self.cell(id);
+        if cell.state == State::Terminated && !cell.has_handle && cell.co.is_none() {
+            let gone = core::mem::replace(&mut self.slots[id.slot], (id.generation + 1, None));
+            self.garbage.push(Box::new(gone));
+            self.free.push(id.slot);
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Rules 4.8, 4.11 to 4.15: what threads do, and kicks, which coroutines do in the same way.
+
+use std::sync::Arc;
+
+use leno_kernel::Waiter;
+
+use super::{Id, Request, Requester, Table};
+use crate::call::AnyCall;
+use crate::event::What;
+use crate::{Refusal, Rule, State};
+
+impl Table {
+    /// 4.3, 4.11. A coroutine was created.
+    pub(crate) fn created(&mut self, by: &Requester, id: Id) {
+        let rule = match by {
+            Requester::Coroutine(..) => Rule::CreateByCoroutine,
+            Requester::Outside(_) => Rule::CreateByThread,
+        };
+        self.tell_rule(rule, by, Some(id));
+    }
+
+    fn refuse_outside(&mut self, by: &Requester, m: Id) -> Option<Refusal> {
+        let coroutine = self.name(m);
+        let refusal = match self.state(m) {
+            _ if self.is_stopped => Refusal::Stopped { coroutine },
+            State::Terminated => Refusal::Terminated { coroutine },
+            _ => return None,
+        };
+        self.tell(|table| (by.party(), What::Refused(refusal.clone()), Some(table.name(m))));
+        Some(refusal)
+    }
+
+    /// 4.12φ1, 4.12φ2. A thread calls.
+    pub(crate) fn call_from_outside(
+        &mut self,
+        from: Requester,
+        m: Id,
+        call: Arc<dyn AnyCall>,
+    ) -> Result<(), Refusal> {
+        if let Some(refusal) = self.refuse_outside(&from, m) {
+            return Err(refusal);
+        }
+        self.cell_mut(m).requests.push(Request { from: from.clone(), call: Some(call) });
+        let rule = if self.cell(m).callee.is_some() {
+            self.chase(m);
+            Rule::CallByThreadChain
+        } else {
+            Rule::CallByThreadPlain
+        };
+        self.tell_rule(rule, &from, Some(m));
+        self.attach(m);
+        Ok(())
+    }
+
+    /// 4.8, 4.8φ, 4.15, 4.15φ. A kick: an idle bottom becomes waiting, else it is kept by m.
+    pub(crate) fn kick(&mut self, from: &Requester, m: Id) -> Result<(), Refusal> {
+        if let Some(refusal) = self.refuse_outside(from, m) {
+            return Err(refusal);
+        }
+        let k = self.bottom(m);
+        let state = self.state(k);
+        if state == State::Idle {
+            self.wait(k);
+        } else {
+            let keeper = if cfg!(leno_planted = "keep") { k } else { m };
+            self.cell_mut(keeper).requests.push(Request { from: from.clone(), call: None });
+        }
+        let rule = match (from, state) {
+            (Requester::Coroutine(..), State::Idle) => Rule::KickByCoroutine,
+            (Requester::Coroutine(..), State::Active) => Rule::KickByCoroutineActive,
+            (Requester::Coroutine(..), _) => Rule::KickByCoroutineWaiting,
+            (Requester::Outside(_), State::Idle) => Rule::KickByThread,
+            (Requester::Outside(_), State::Active) => Rule::KickByThreadActive,
+            (Requester::Outside(_), _) => Rule::KickByThreadWaiting,
+        };
+        self.tell_rule(rule, from, Some(m));
+        Ok(())
+    }
+
+    /// A kick that is kept for the next passivate, if m is doing something else.
+    pub(crate) fn permit(&mut self, from: &Requester, m: Id) -> Result<(), Refusal> {
+        if let Some(refusal) = self.refuse_outside(from, m) {
+            return Err(refusal);
+        }
+        if self.state(self.bottom(m)) == State::Idle {
+            self.chase(m);
+        } else {
+            self.cell_mut(m).permit = true;
+        }
+        Ok(())
+    }
+
+    /// A caller gives up. What was done for it when it did: `None` if the call was still pending, else
+    /// what the coroutine was doing, which goes on without it.
+    pub(crate) fn withdraw(&mut self, m: Id, call: &Arc<dyn AnyCall>) -> Option<State> {
+        self.get(m)?;
+        let is_it = |other: &Arc<dyn AnyCall>| Arc::ptr_eq(other, call);
+        let cell = self.cell_mut(m);
+        cell.requests.retain(|request| !request.call.as_ref().is_some_and(is_it));
+        if !cell.caller.as_ref().is_some_and(|caller| is_it(&caller.call)) {
+            return None;
+        }
+        cell.caller = None;
+        let state = cell.state;
+        self.attach(m);
+        Some(state)
+    }
+
+    /// The system ends: nobody who waits will be answered.
+    pub(crate) fn stop(&mut self) {
+        self.is_stopped = true;
+        let observer = self.observer.take();
+        self.garbage.push(Box::new(observer));
+        let ids: Vec<Id> = self.ids().collect();
+        for id in ids {
+            let coroutine = self.name(id);
+            let cell = self.cell_mut(id);
+            let body = cell.body.take();
+            let outside = cell.caller.take_if(|own| matches!(own.from, Requester::Outside(_)));
+            let calls = core::mem::take(&mut cell.requests).into_iter().filter_map(|own| own.call);
+            let calls = calls.chain(outside.map(|caller| caller.call));
+            let error = || Refusal::Stopped { coroutine: coroutine.clone() }.into();
+            let waiters: Vec<Waiter> = calls.map(|call| call.fail(error())).collect();
+            self.wakes.extend(waiters);
+            self.garbage.push(Box::new(body));
+        }
+    }
+}

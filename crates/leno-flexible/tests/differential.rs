@@ -1,0 +1,84 @@
+//! Random programs on the model and on the real system: each step of the system is one of the model's,
+//! and leads to the same configuration.
+//!
+//! The programs run under exploration: which thread goes on, which coroutine is scheduled and which
+//! request is served is drawn by lot, or tried exhaustively. With a planted mistake in the system
+//! (`--cfg leno_planted="chain"`, `"keep"` or `"attach"`) these must fail; see `.ci/run`.
+
+mod support;
+
+use std::sync::{Arc, Mutex};
+
+use leno_explore::Explorer;
+use leno_flexible::Rule;
+use leno_flexible::model::Operation::{Call, Create, Detach, Kick, Passivate, Resume, Yield};
+use leno_flexible::model::{Body, Freedom, Program, Target, reach};
+use support::{Seen, random_program, run};
+
+/// How many programs are tried; `LENO_PROGRAMS` says otherwise.
+fn programs() -> u64 {
+    std::env::var("LENO_PROGRAMS").ok().and_then(|n| n.parse().ok()).unwrap_or(10_000)
+}
+
+#[test]
+fn f13_random_programs_do_as_the_model_says_and_every_rule_is_applied() {
+    let seen = Arc::new(Mutex::new(Seen::default()));
+    for seed in 0..programs() {
+        let program = Arc::new(random_program(seed));
+        let (own, notes) = (program.clone(), seen.clone());
+        let explorer = Explorer::new().random(seed).runs(1).shrinks(0);
+        if let Err(failure) = explorer.run(move || run(&own, &notes)) {
+            panic!("program {seed}: {program:#?}\n{failure}");
+        }
+    }
+    let seen = seen.lock().unwrap();
+    for (rule, _) in Rule::ALL {
+        let count = seen.rules.get(&rule).copied().unwrap_or(0);
+        println!("{rule:>7}: {count}");
+        assert!(count >= 100, "rule {rule} was applied only {count} times");
+    }
+}
+
+/// How often a thread that could go on is interrupted at most, where everything is tried.
+const INTERRUPTIONS: usize = 1;
+
+const A: Target = Target::Named(0);
+const B: Target = Target::Named(1);
+
+/// Programs small enough to try everything.
+fn small_programs() -> Vec<Program> {
+    let program = |bodies: Vec<Body>, threads: Vec<Vec<_>>| {
+        let coroutines = (0..bodies.len()).collect();
+        Program { bodies, coroutines, threads }
+    };
+    vec![
+        program(vec![Body::new([Detach])], vec![vec![Call(A)]]),
+        program(vec![Body::new([Detach]).spinning(2)], vec![vec![Call(A)], vec![Call(A)]]),
+        program(vec![Body::new([Call(B)]), Body::new([Passivate])], vec![vec![Kick(A), Kick(A)]]),
+        program(vec![Body::new([Resume(B)]), Body::new([])], vec![vec![Kick(A)], vec![Kick(B)]]),
+        program(vec![Body::new([Yield])], vec![vec![Kick(A)], vec![Call(A)]]),
+        program(vec![Body::new([Passivate]).attached_only()], vec![vec![Kick(A)], vec![Call(A)]]),
+        program(vec![Body::new([Create(0)])], vec![vec![Kick(A)]]),
+    ]
+}
+
+#[test]
+fn f64_the_schedules_of_small_programs_reach_what_the_model_reaches_and_nothing_else() {
+    for program in small_programs() {
+        let seen = Seen { collects: true, ..Seen::default() };
+        let (program, seen) = (Arc::new(program), Arc::new(Mutex::new(seen)));
+        let (own, notes) = (program.clone(), seen.clone());
+        let summary = Explorer::new()
+            .exhaustive()
+            .most_interruptions(INTERRUPTIONS)
+            .run(move || run(&own, &notes));
+        let summary = summary.unwrap_or_else(|failure| panic!("{program:#?}\n{failure}"));
+        let reached = reach(&program, Freedom::PROMPT, 100_000).unwrap();
+        let seen = seen.lock().unwrap();
+        println!("{summary}: {} configurations", seen.configurations.len());
+        for configuration in &reached.all {
+            assert!(seen.configurations.contains(configuration), "not seen: {configuration:#?}");
+        }
+        assert_eq!(seen.configurations.len(), reached.all.len());
+    }
+}
