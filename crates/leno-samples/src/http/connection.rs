@@ -30,119 +30,134 @@ pub struct Request<'c> {
     pub body: Body<'c>,
 }
 
-/// Serves a connection to its end.
-pub(super) fn serve_connection(
-    stream: &TcpStream,
-    stopped: &Stopped,
-    limits: &Limits,
-    handler: &impl Fn(&mut Request<'_>, Answer<'_>) -> io::Result<()>,
-) -> io::Result<()> {
-    stream.set_nodelay(true)?;
-    stream.set_read_timeout(Some(limits.stall))?;
-    stream.set_write_timeout(Some(limits.stall))?;
-    let mut input = Input::new(stream.try_clone()?);
-    while is_spoken_to(stream, &input, stopped, limits.idle) {
-        let head = match next_head(&mut input, limits)? {
-            Ok(Some(head)) => head,
-            Ok(None) => return Ok(()),
-            Err(refused) => {
-                refuse(stream, refused)?;
-                return farewell(stream);
+/// One connection.
+pub(super) struct Connection<'a, H> {
+    pub(super) stream: &'a TcpStream,
+    pub(super) stopped: &'a Stopped,
+    pub(super) limits: &'a Limits,
+    pub(super) handler: &'a H,
+}
+
+/// What comes next on it.
+enum Next {
+    Request(Head),
+    Refusal(Refused),
+    End,
+}
+
+impl<H: Fn(&mut Request<'_>, Answer<'_>) -> io::Result<()>> Connection<'_, H> {
+    /// Serves it to its end.
+    pub(super) fn serve(&self) -> io::Result<()> {
+        self.stream.set_nodelay(true)?;
+        self.stream.set_read_timeout(Some(self.limits.stall))?;
+        self.stream.set_write_timeout(Some(self.limits.stall))?;
+        let mut input = Input::new(self.stream.try_clone()?);
+        while self.is_spoken_to(&input) {
+            let has_more = match self.next(&mut input)? {
+                // When it takes too long, an answer may have begun, so nothing more can be said.
+                Next::Request(head) => {
+                    timeout(self.limits.request, || self.answer(&mut input, head))??
+                }
+                Next::Refusal(refused) => self.refuse(refused)?,
+                Next::End => return Ok(()),
+            };
+            if !has_more {
+                return self.farewell();
             }
-        };
-        let answered = timeout(limits.request, || {
-            answer_one(stream, &mut input, head, stopped, limits, handler)
+        }
+        Ok(())
+    }
+
+    /// Waits for a request to begin. Whether one does: not when the time is over, nor after the order to
+    /// stop.
+    fn is_spoken_to(&self, input: &Input) -> bool {
+        !input.buffered().is_empty()
+            || select! {
+                priority;
+                source(self.stream.readable()) -> ready => ready.is_ok(),
+                recv(*self.stopped.order()) -> _ => false,
+                after(self.limits.idle) => false,
+            } == Ok(true)
+    }
+
+    fn next(&self, input: &mut Input) -> io::Result<Next> {
+        if input.buffered().is_empty() && input.fill()? == 0 {
+            return Ok(Next::End);
+        }
+        // Mostly a head comes in one piece.
+        if let Some(next) = self.take_head(input) {
+            return Ok(next);
+        }
+        let late = Ok(Next::Refusal(Refused(408)));
+        let trickled = timeout(self.limits.head, || {
+            loop {
+                if input.fill()? == 0 {
+                    return Err(ErrorKind::UnexpectedEof.into());
+                }
+                if let Some(next) = self.take_head(input) {
+                    return Ok(next);
+                }
+            }
         });
-        // When it has taken too long, an answer may have begun, so nothing more can be said.
-        if !answered?? {
-            return farewell(stream);
+        trickled.unwrap_or(late)
+    }
+
+    /// The head that is there; `None` if there is more to come.
+    fn take_head(&self, input: &mut Input) -> Option<Next> {
+        let most = self.limits.head_bytes;
+        match Head::parse(input.buffered()) {
+            Ok(Some((head, length))) if length <= most => {
+                input.consume(length);
+                Some(Next::Request(head))
+            }
+            Ok(None) if input.buffered().len() < most => None,
+            Ok(_) => Some(Next::Refusal(Refused(431))),
+            Err(refused) => Some(Next::Refusal(refused)),
         }
     }
-    Ok(())
-}
 
-/// Waits for a request to begin. Whether one does: not when the time is over, nor after the order to stop.
-fn is_spoken_to(stream: &TcpStream, input: &Input, stopped: &Stopped, idle: Duration) -> bool {
-    !input.buffered().is_empty()
-        || select! {
-            priority;
-            source(stream.readable()) -> ready => ready.is_ok(),
-            recv(*stopped.order()) -> _ => false,
-            after(idle) => false,
-        } == Ok(true)
-}
-
-/// The head of the next request; `None` if the client has no more.
-fn next_head(input: &mut Input, limits: &Limits) -> io::Result<Result<Option<Head>, Refused>> {
-    // Mostly it comes in one piece.
-    if input.buffered().is_empty() && input.fill()? == 0 {
-        return Ok(Ok(None));
-    }
-    match take_head(input, limits.head_bytes) {
-        Ok(None) => match timeout(limits.head, || wait_for_head(input, limits.head_bytes)) {
-            Ok(head) => head,
-            Err(_) => Ok(Err(Refused(408))),
-        },
-        known => Ok(known),
-    }
-}
-
-fn wait_for_head(input: &mut Input, most: usize) -> io::Result<Result<Option<Head>, Refused>> {
-    loop {
-        if input.fill()? == 0 {
-            return Err(ErrorKind::UnexpectedEof.into());
+    /// A request and its answer. Whether another may follow.
+    fn answer(&self, input: &mut Input, head: Head) -> io::Result<bool> {
+        let framing = match Framing::of_request(&head.headers, self.limits.body_bytes) {
+            Ok(framing) => framing,
+            Err(refused) => return self.refuse(refused),
+        };
+        let mut body = Body::new(input, framing, self.limits.body_bytes);
+        if head.headers.has("expect", "100-continue") {
+            body = body.on_demand(self.stream);
         }
-        match take_head(input, most) {
-            Ok(None) => {}
-            known => return Ok(known),
+        let given = Cell::new(Given::Nothing);
+        let ending = head.keeps_alive().then_some(self.stopped);
+        let answer = Answer::new(self.stream, &given, (&head.method, head.version), ending);
+        let mut request = Request { head, body };
+        let handled = (self.handler)(&mut request, answer);
+        match (given.get(), handled) {
+            (Given::Whole, Ok(())) => Ok(request.body.skip(SKIPPED)),
+            (Given::Last, Ok(())) => Ok(false),
+            (Given::Nothing, Ok(())) => self.refuse(Refused(500)),
+            (Given::Nothing, Err(error)) => self.refuse(Refused(status_of(&error))),
+            (_, handled) => {
+                // The client must not take what it has got for all, so it sees a reset.
+                self.stream.set_linger(Some(Duration::ZERO))?;
+                handled.and(Err(io::Error::other("an answer has begun, and was not finished")))
+            }
         }
     }
-}
 
-/// The head that is there, if it is whole, and no longer than allowed.
-fn take_head(input: &mut Input, most: usize) -> Result<Option<Head>, Refused> {
-    match Head::parse(input.buffered())? {
-        Some((head, length)) if length <= most => {
-            input.consume(length);
-            Ok(Some(head))
-        }
-        None if input.buffered().len() < most => Ok(None),
-        _ => Err(Refused(431)),
+    /// Says why there is no answer, and that nothing more may follow.
+    fn refuse(&self, Refused(status): Refused) -> io::Result<bool> {
+        let given = Cell::default();
+        Answer::new(self.stream, &given, ("", 1), None).send(status, "")?;
+        Ok(false)
     }
-}
 
-/// A request and its answer. Whether another may follow.
-fn answer_one(
-    stream: &TcpStream,
-    input: &mut Input,
-    head: Head,
-    stopped: &Stopped,
-    limits: &Limits,
-    handler: &impl Fn(&mut Request<'_>, Answer<'_>) -> io::Result<()>,
-) -> io::Result<bool> {
-    let framing = match Framing::of_request(&head.headers, limits.body_bytes) {
-        Ok(framing) => framing,
-        Err(refused) => return refuse(stream, refused).map(|()| false),
-    };
-    let mut body = Body::new(input, framing, limits.body_bytes);
-    if head.headers.has("expect", "100-continue") {
-        body = body.on_demand(stream);
-    }
-    let given = Cell::new(Given::Nothing);
-    let ending = head.keeps_alive().then_some(stopped);
-    let answer = Answer::new(stream, &given, (&head.method, head.version), ending);
-    let mut request = Request { head, body };
-    let handled = handler(&mut request, answer);
-    match (given.get(), handled) {
-        (Given::Whole, Ok(())) => Ok(request.body.skip(SKIPPED)),
-        (Given::Last, Ok(())) => Ok(false),
-        (Given::Nothing, Err(error)) => refuse(stream, Refused(status_of(&error))).map(|()| false),
-        (Given::Nothing, Ok(())) => refuse(stream, Refused(500)).map(|()| false),
-        (_, handled) => {
-            // The client must not take what it has got for all, so it sees a reset.
-            stream.set_linger(Some(Duration::ZERO))?;
-            handled.and(Err(io::Error::other("an answer has begun, and was not finished")))
-        }
+    /// Ends the connection, though the client may still send. What arrives at a socket that is closed
+    /// resets it, and the client may lose its answer; so a little more is read.
+    fn farewell(&self) -> io::Result<()> {
+        self.stream.shutdown(Shutdown::Write)?;
+        let mut rest = self.stream.take(SKIPPED);
+        let _gone = timeout(FAREWELL, || io::copy(&mut rest, &mut io::sink()));
+        Ok(())
     }
 }
 
@@ -154,18 +169,4 @@ fn status_of(error: &io::Error) -> u16 {
         ErrorKind::TimedOut => 408,
         _ => 500,
     }
-}
-
-/// Says why there is no answer, and that this was all.
-fn refuse(stream: &TcpStream, Refused(status): Refused) -> io::Result<()> {
-    let given = Cell::default();
-    Answer::new(stream, &given, ("", 1), None).send(status, "")
-}
-
-/// Ends a connection whose client may still send. What arrives at a socket that is closed resets it, and
-/// the client may lose its answer; so a little more is read.
-fn farewell(mut stream: &TcpStream) -> io::Result<()> {
-    stream.shutdown(Shutdown::Write)?;
-    let _gone = timeout(FAREWELL, || io::copy(&mut stream.by_ref().take(SKIPPED), &mut io::sink()));
-    Ok(())
 }

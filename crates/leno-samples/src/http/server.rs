@@ -6,7 +6,7 @@ use std::time::Duration;
 use leno::io::net::TcpListener;
 
 use super::answer::Answer;
-use super::connection::{Request, serve_connection};
+use super::connection::{Connection, Request};
 use crate::serve::{self, Stopped};
 
 /// What a server allows.
@@ -56,6 +56,6 @@ pub fn serve(
 ) -> bool {
     serve::serve(listener, stopped, limits.server, |stream| {
         // That a client went away is no news, and the handler knows of its own errors.
-        let _ended = serve_connection(&stream, stopped, limits, &handler);
+        let _ended = Connection { stream: &stream, stopped, limits, handler: &handler }.serve();
     })
 }
