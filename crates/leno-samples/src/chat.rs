@@ -71,7 +71,8 @@ enum Told {
     },
 }
 
-/// Serves until told to stop; then everybody is shown the door. Whether all went by themselves.
+/// Serves until told to stop; then all members are shown the door, and who has no name yet has the rest of
+/// the grace for it. Whether all went by themselves.
 ///
 /// # Panics
 /// As [`serve::serve`].

@@ -4,6 +4,7 @@
 //! It needs a server: the one that `LENO_POSTGRES_URL` names, or else one that the test starts for itself,
 //! if the machine has PostgreSQL. Otherwise the test says so and passes.
 
+use std::io::Write;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -57,7 +58,7 @@ impl Server {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let mut postgres = command("postgres");
         postgres.args(["-p", &port.to_string(), "-h", "127.0.0.1", "-F", "-k"]).arg(&folder);
-        postgres.args(["-c", "log_min_messages=fatal"]).arg("-D").arg(&data);
+        postgres.args(["-c", "log_min_messages=panic"]).arg("-D").arg(&data);
         let process = postgres.spawn().unwrap();
         let url = format!("postgres://leno@127.0.0.1:{port}/postgres");
         Some(Server { process, folder, url })
@@ -152,7 +153,12 @@ fn a_client_over_leno_sockets() {
         Err(_) => {
             server = Server::start();
             let Some(server) = &server else {
-                println!("skipped: there is no PostgreSQL; install it with: {INSTALL}");
+                // Not by `eprintln!`, which nobody would see.
+                writeln!(
+                    std::io::stderr(),
+                    "skipped: there is no PostgreSQL; install it with: {INSTALL}"
+                )
+                .unwrap();
                 return;
             };
             server.url.clone()

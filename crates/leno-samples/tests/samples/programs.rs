@@ -15,8 +15,12 @@ struct Program {
 
 impl Program {
     fn start(path: &str, arguments: &[&str]) -> Program {
-        let mut process =
-            Command::new(path).args(arguments).stdout(Stdio::piped()).spawn().unwrap();
+        let mut process = Command::new(path)
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
         let mut said = BufReader::new(process.stdout.take().unwrap());
         let mut line = String::new();
         said.read_line(&mut line).unwrap();
