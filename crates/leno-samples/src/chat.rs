@@ -71,8 +71,7 @@ enum Told {
     },
 }
 
-/// Serves until told to stop; then all members are shown the door, and who has no name yet has the rest of
-/// the grace for it. Whether all went by themselves.
+/// Serves until told to stop; then everybody is shown the door. Whether all went by themselves.
 ///
 /// # Panics
 /// As [`serve::serve`].
@@ -132,8 +131,17 @@ fn attend(
     stream.set_nodelay(true)?;
     stream.set_write_timeout(Some(limits.stall))?;
     let mut lines = BufReader::new(stream);
-    let entered = timeout(limits.entry, || come_in(stream, &mut lines, room, limits))?;
-    let Some((name, outbox)) = entered? else { return Ok(()) };
+    let entered = scope(|scope| {
+        // Whoever has no name when the order to stop comes needs none.
+        let closer = scope.spawn(|| {
+            stopped.wait();
+            stream.shutdown(Shutdown::Both)
+        });
+        let entered = timeout(limits.entry, || come_in(stream, &mut lines, room, limits));
+        closer.cancel();
+        entered
+    });
+    let Some((name, outbox)) = entered?? else { return Ok(()) };
     scope(|scope| {
         scope.spawn(|| write_out(stream, &outbox, stopped));
         let result = read_in(&mut lines, &name, room, limits);

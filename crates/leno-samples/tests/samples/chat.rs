@@ -108,6 +108,22 @@ fn the_nameless_are_sent_away_however_slowly_they_spell() {
 }
 
 #[test]
+fn the_nameless_are_sent_away_when_the_server_ends() {
+    leaves_nothing(|| {
+        let mut limits = patient();
+        limits.server.grace = LONG;
+        let server = Server::new(limits);
+        let mut nameless = BufReader::new(connect(server.address));
+        let mut text = String::new();
+        nameless.read_line(&mut text).unwrap();
+        drop(server.stop);
+        nameless.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "your name?\n");
+        assert!(server.ended.join().unwrap());
+    });
+}
+
+#[test]
 fn the_endless_and_the_deaf_are_sent_away() {
     leaves_nothing(|| {
         let server = Server::new(Limits { stall: 50 * MS, outbox: 5, ..patient() });
