@@ -31,7 +31,7 @@
 //!   [`stack_left`] ask before an overflow, [`stack_figures`] what stacks there are.
 //! - [`kernel`]: systems that decide who runs: on one core or several, by policies that are user
 //!   code, in real or virtual time; bodies are closures or futures. [`kernel::io`] waits for file
-//!   descriptors.
+//!   descriptors. [`block_on`] waits for a future, anybody's, in a coroutine or a thread.
 //! - [`channel`]: values and signals between coroutines, threads and futures: channels, select,
 //!   joins of several, timers, locks.
 //! - [`fibre`], [`run`]: sequential code whose only wires are channels; a fibre that nobody can ever wake
@@ -64,6 +64,7 @@
 
 pub use leno_coroutine::*;
 pub use leno_kernel as kernel;
+pub use leno_kernel::block_on;
 
 pub use leno_channel as channel;
 pub use leno_explore as explore;
