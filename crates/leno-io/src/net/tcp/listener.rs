@@ -25,7 +25,6 @@ use crate::net::resolve::{first, resolve, resolve_async};
 /// # Examples
 /// A server, and how it is told to stop:
 /// ```
-/// use leno_channel::{Select, bounded};
 /// use leno_io::net::{TcpListener, TcpStream};
 /// use leno_kernel::{LocalSystem, spawn_local};
 /// use std::io::{Read, Write};
@@ -33,31 +32,25 @@ use crate::net::resolve::{first, resolve, resolve_async};
 /// let system = LocalSystem::new();
 /// let listener = TcpListener::bind("127.0.0.1:0")?;
 /// let address = listener.local_addr()?;
-/// let (stop, stopped) = bounded::<()>(1);
-/// let served = system.spawn(move || {
-///     let mut served = 0;
-///     while Select::new()
-///         .source(listener.acceptable(), |ready| ready.is_ok())
-///         .recv(&stopped, |_| false)
-///         .wait()
-///         .unwrap_or(false)
-///     {
-///         let Ok((mut stream, _)) = listener.try_accept() else { continue };
-///         served += 1;
-///         drop(spawn_local(move || stream.write_all(b"hello")));
+/// let server = system.spawn(move || {
+///     // What fails, such as when descriptors run out, is told, and does not end it.
+///     for stream in listener.incoming() {
+///         match stream {
+///             Ok(mut stream) => drop(spawn_local(move || stream.write_all(b"hello"))),
+///             Err(error) => eprintln!("{error}"),
+///         }
 ///     }
-///     served
 /// });
-/// drop(system.spawn(move || {
+/// let client = system.spawn(move || {
+///     let mut greetings = String::new();
 ///     for _ in 0..3 {
-///         let mut text = String::new();
-///         TcpStream::connect(address)?.read_to_string(&mut text)?;
-///         assert_eq!(text, "hello");
+///         TcpStream::connect(address)?.read_to_string(&mut greetings)?;
 ///     }
-///     stop.send(()).map_err(std::io::Error::other)
-/// }));
+///     server.cancel();
+///     Ok::<_, std::io::Error>(greetings)
+/// });
 /// system.run()?;
-/// assert_eq!(served.join()?, 3);
+/// assert_eq!(client.join()??, "hellohellohello");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct TcpListener {
