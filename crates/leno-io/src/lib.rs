@@ -33,6 +33,7 @@
 //! assert_eq!(heard.join()??, "hello");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+// Not forbidden: io_uring and a signal handler need it, in `raw` alone. SAFETY.md has their rows.
 #![deny(unsafe_code)]
 
 pub mod fs;
