@@ -3,9 +3,11 @@
 pub(crate) mod entered;
 pub(crate) mod epoll;
 pub(crate) mod lent;
+pub(crate) mod plates;
 pub(crate) mod scope;
 #[cfg(target_os = "linux")]
 pub(crate) mod signal;
 pub(crate) mod site;
+pub(crate) mod slots;
 pub(crate) mod stack;
 pub(crate) mod world;
