@@ -35,6 +35,8 @@ pub(crate) struct Task {
     pub(crate) lent: Lent,
     /// How many parts of it wait without being interruptible by an exit.
     pub(crate) masked: Cell<u32>,
+    /// How many sections it is in where it may not be preempted.
+    pub(crate) unpreempted: Cell<u32>,
     /// An unpark that came while it was not parked.
     pub(crate) permit: Cell<bool>,
     /// It borrows from a scope, which must not end before it.
@@ -110,6 +112,7 @@ impl Task {
             has_sink: Cell::new(false),
             sink: RefCell::new(None),
             masked: Cell::new(0),
+            unpreempted: Cell::new(0),
             seat: Seat::new(),
             body: Cell::new(body),
             waker: Cell::new(None),
@@ -126,6 +129,7 @@ impl Task {
         self.exit.set(Exit::No);
         self.borrows.set(false);
         self.masked.set(0);
+        self.unpreempted.set(0);
         self.body.set(body);
         self.waited_for_by.set(Some(waited_for_by));
         *self.about.borrow_mut() = about;
