@@ -193,7 +193,7 @@ impl<'a, R, L: Alternatives<'a, R>, P: Iterator<Item = usize>> Leaving<'_, 'a, R
     }
 
     fn leave_others(&mut self) {
-        while let Some(place) = self.others.next() {
+        for place in self.others.by_ref() {
             self.list.at(place).undo(self.waiter);
         }
     }
