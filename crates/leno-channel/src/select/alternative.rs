@@ -100,6 +100,29 @@ pub trait Receive: sealed::Sealed {
         H: FnOnce(Result<Self::Item<'a>, RecvError>) -> R;
 }
 
+/// Whatever can be received from can be by reference, so that `select!` takes both.
+impl<P: Receive + ?Sized> Receive for &P {
+    type Item<'a>
+        = P::Item<'a>
+    where
+        Self: 'a;
+
+    type Arm<'a, R, H>
+        = P::Arm<'a, R, H>
+    where
+        Self: 'a,
+        H: FnOnce(Result<Self::Item<'a>, RecvError>) -> R;
+
+    fn arm<'a, R, H>(&'a self, handler: H) -> Self::Arm<'a, R, H>
+    where
+        H: FnOnce(Result<Self::Item<'a>, RecvError>) -> R,
+    {
+        (**self).arm(handler)
+    }
+}
+
+impl<P: sealed::Sealed + ?Sized> sealed::Sealed for &P {}
+
 pub(crate) mod sealed {
     /// Nobody else can make one.
     pub trait Sealed {}
