@@ -55,6 +55,7 @@ pub struct LocalBuilder {
     quiescence: Quiescence,
     name: Option<String>,
     log: Option<usize>,
+    is_preemptive: bool,
 }
 
 impl LocalBuilder {
@@ -93,6 +94,13 @@ impl LocalBuilder {
         self
     }
 
+    /// Lets its coroutines be attached with a [`Budget`](crate::Budget), so that they are preempted.
+    /// By default they are not: between two operations nobody else of the system runs.
+    pub fn preemptive(mut self) -> LocalBuilder {
+        self.is_preemptive = true;
+        self
+    }
+
     /// Makes the system.
     ///
     /// # Panics
@@ -109,6 +117,7 @@ impl LocalBuilder {
                     log: self.log.map(Ring::new).map(Rc::new),
                     team: None,
                     title,
+                    is_preemptive: self.is_preemptive,
                 };
                 let core = Core::new(address, parts);
                 LocalSystem { core: Some(Box::new(core)), quiescence: self.quiescence }

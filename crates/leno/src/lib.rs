@@ -40,6 +40,8 @@
 //!   and futures; [`io::memory`] is a network to test servers on.
 //! - [`flexible`]: coroutines that threads can call, one active at a time: synchronisers and monitors
 //!   without locks.
+//! - [`process`]: coroutines that are preempted when their budget is used up, by schedulers that are
+//!   user code.
 //! - [`explore`]: tests that run a program under every schedule, and shrink and replay what fails.
 //! - [`picture`]: what happened in a system, as a timeline or a trace; who waits for what.
 //! - [`migrate`] and [`shared`]: stealing by other threads, and very many coroutines on few stacks.
@@ -73,6 +75,14 @@ pub use leno_fibre::run;
 pub use leno_flexible as flexible;
 pub use leno_io as io;
 pub use leno_picture as picture;
+
+/// Preemption by budgets, schedulers as user code.
+pub mod process {
+    #[doc(inline)]
+    pub use leno_macros::preemptible_in_leno as preemptible;
+    #[doc(inline)]
+    pub use leno_process::*;
+}
 
 /// The project's page on testing, so that its example is tested.
 #[cfg(doctest)]
