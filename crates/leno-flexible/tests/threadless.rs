@@ -311,8 +311,10 @@ fn dropping_it_drops_its_bodies() {
             let own = Gone(gone.clone());
             system.create("one", move |mut me: AsyncMe<(), ()>| async move {
                 let _own = own;
-                while n > 0 {
-                    me.passivate().await;
+                if n > 0 {
+                    loop {
+                        me.passivate().await;
+                    }
                 }
             })
         })
