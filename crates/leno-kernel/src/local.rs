@@ -244,8 +244,16 @@ impl LocalSystem {
 
     /// Removes those whom nobody can ever wake, as far as its [ledger](crate::ledger) knows: they have
     /// their last turn, in which their destructors run, in the next run. How many they are.
+    ///
+    /// Between runs nobody can run. Then also those give way who wait in a circle for one that waits to be
+    /// told of their end.
     pub fn sweep(&self) -> usize {
-        self.core().remove_unreachable()
+        let core = self.core();
+        if core.entry.is_entered() {
+            core.remove_unreachable()
+        } else {
+            core.remove_unreachable_at_rest()
+        }
     }
 
     /// Names it, as [`current_system`](crate::current_system) does inside.

@@ -245,7 +245,7 @@ impl Core {
         let Unstarted { mut about, launch, body, adoption } = closure;
         about.born = self.roughly_now();
         // If the core is full, the body is dropped, by which whoever waits for it learns.
-        if let Err(error) = self.spawn(about, Body::Closure(body), launch, adoption) {
+        if let Err(error) = self.spawn(about, Body::Closure(body.into_inner()), launch, adoption) {
             eprintln!("leno: a coroutine was dropped: {error}");
         }
     }

@@ -1,16 +1,10 @@
-//! A socket of the operating system: a descriptor of the kernel, and two rules on top.
+//! A descriptor of the operating system's, a socket or a pipe: one of the kernel's, and two rules on top.
 //!
 //! - An interrupted system call is repeated.
-//! - Whoever finds a socket ready again and again lets others run now and then. Without that, a
-//!   coroutine that reads what a fast peer sends would keep its core for itself, since nothing makes it
-//!   wait. Operations in a row that neither waited nor used up what there was are counted per socket;
-//!   after [`STREAK`] of them, the next one gives way first. Before it, not after: giving way may end
-//!   the coroutine, and then nothing has been read that nobody gets.
-//!
-//! The count is relaxed and may be off when several threads use one socket, which does no harm.
+//! - Whoever finds it ready again and again lets others run now and then. Operations in a row that
+//!   neither waited nor used up what there was are counted ([`Streak`]).
 
-use core::future::poll_fn;
-use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use core::fmt;
 use core::task::{Context, Poll};
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -18,20 +12,26 @@ use std::os::fd::{AsFd, BorrowedFd};
 use leno_kernel::Time;
 use leno_kernel::io::{Descriptor, Interest, WaitFuture};
 
-use super::inner::Tried;
+use crate::streak::Streak;
 
-/// How many operations in a row need not wait before others get their turn.
-const STREAK: u32 = 32;
+/// What came of an operation that does not wait: its result, and whether it has used up what there
+/// was, so that the next one will have to wait; or [`WouldBlock`](io::ErrorKind::WouldBlock).
+pub(crate) type Tried<R> = io::Result<(R, bool)>;
 
 /// See the module.
 pub(crate) struct Os<S: AsFd> {
     descriptor: Descriptor<S>,
-    streak: AtomicU32,
+    streak: Streak,
 }
 
 impl<S: AsFd> Os<S> {
     pub(crate) fn new(socket: S) -> io::Result<Os<S>> {
-        Ok(Os { descriptor: Descriptor::new(socket)?, streak: AtomicU32::new(0) })
+        Ok(Os { descriptor: Descriptor::new(socket)?, streak: Streak::default() })
+    }
+
+    /// The same, of one that does not block already.
+    pub(crate) fn new_nonblocking(socket: S) -> io::Result<Os<S>> {
+        Ok(Os { descriptor: Descriptor::new_nonblocking(socket)?, streak: Streak::default() })
     }
 
     /// The socket itself.
@@ -52,9 +52,7 @@ impl<S: AsFd> Os<S> {
         deadline: Option<Time>,
         mut operation: impl FnMut() -> Tried<R>,
     ) -> io::Result<R> {
-        if self.is_long() {
-            give_way();
-        }
+        self.streak.give_way();
         self.descriptor.io_with(interest, deadline, |_| self.counted(&mut operation))
     }
 
@@ -63,9 +61,7 @@ impl<S: AsFd> Os<S> {
         interest: Interest,
         mut operation: impl FnMut() -> Tried<R>,
     ) -> io::Result<R> {
-        if self.is_long() {
-            give_way_async().await;
-        }
+        self.streak.give_way_async().await;
         self.descriptor.io_async_with(interest, |_| self.counted(&mut operation)).await
     }
 
@@ -75,7 +71,7 @@ impl<S: AsFd> Os<S> {
         interest: Interest,
         mut operation: impl FnMut() -> Tried<R>,
     ) -> Poll<io::Result<R>> {
-        if self.is_long() {
+        if self.streak.is_long() {
             context.waker().wake_by_ref();
             return Poll::Pending;
         }
@@ -99,24 +95,13 @@ impl<S: AsFd> Os<S> {
         self.descriptor.wait_async(interest)
     }
 
-    /// Whether it is time to give way; then the count begins anew.
-    #[inline]
-    fn is_long(&self) -> bool {
-        let is_long = self.streak.load(Relaxed) >= STREAK;
-        if is_long {
-            self.streak.store(0, Relaxed);
-        }
-        is_long
-    }
-
     #[inline]
     fn counted<R>(&self, operation: &mut impl FnMut() -> Tried<R>) -> Tried<R> {
         let result = retried(operation);
-        let streak = match &result {
-            Ok((_, false)) => self.streak.load(Relaxed) + 1,
-            _ => 0,
-        };
-        self.streak.store(streak, Relaxed);
+        match &result {
+            Ok((_, false)) => self.streak.count(0),
+            _ => self.streak.end(),
+        }
         result
     }
 }
@@ -124,6 +109,12 @@ impl<S: AsFd> Os<S> {
 impl<S: AsFd> AsFd for Os<S> {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.descriptor.as_fd()
+    }
+}
+
+impl<S: AsFd + fmt::Debug> fmt::Debug for Os<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.descriptor.fmt(f)
     }
 }
 
@@ -136,26 +127,4 @@ fn retried<R>(operation: &mut impl FnMut() -> Tried<R>) -> Tried<R> {
             result => return result,
         }
     }
-}
-
-/// Lets others run first; a thread has none to consider.
-#[track_caller]
-pub(crate) fn give_way() {
-    if leno_kernel::current_stack().is_some() {
-        leno_kernel::yield_now();
-    }
-}
-
-/// Lets others be polled first.
-pub(crate) async fn give_way_async() {
-    let mut has_given = false;
-    poll_fn(|context| {
-        if has_given {
-            return Poll::Ready(());
-        }
-        has_given = true;
-        context.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
 }

@@ -1,41 +1,10 @@
-//! What all byte streams have: written once, and given to each by a macro, since what differs is a type.
-//!
-//! A stream has `shared`, with its `inner` and its `limits`; the inner one has `read`, `write` and their
-//! vectored forms.
-
-use std::io;
-
-use super::inner::Tried;
-
-/// As many parts does the system take in one call; those beyond are left for the next.
-const PARTS: usize = 1024;
-/// As many bytes does the system move in one call at least, if there are so many.
-const BYTES: usize = 1 << 30;
-
-/// Whether a read or a write that moved fewer bytes than `asked` has used up what there was. One that
-/// moved none has found the end, which stays.
-pub(super) fn spent(asked: usize, moved: io::Result<usize>) -> Tried<usize> {
-    let moved = moved?;
-    Ok((moved, moved > 0 && moved < asked && asked <= BYTES))
-}
-
-/// What has used up nothing.
-pub(super) fn more<R>(result: io::Result<R>) -> Tried<R> {
-    Ok((result?, false))
-}
-
-/// The same for a vectored one.
-pub(super) fn spent_parts<P: core::ops::Deref<Target = [u8]>>(
-    parts: &[P],
-    moved: io::Result<usize>,
-) -> Tried<usize> {
-    let asked = parts.iter().fold(0_usize, |sum, part| sum.saturating_add(part.len()));
-    spent(if parts.len() > PARTS { usize::MAX } else { asked }, moved)
-}
+//! What all byte streams have.
 
 /// Gives a stream what all have.
 macro_rules! byte_stream {
     ($Stream:ident of $Std:ty) => {
+        $crate::net::methods::two_way!($Stream of $Std);
+
         impl $Stream {
             /// As [`Read::read`](std::io::Read::read), for a future on any executor.
             ///
@@ -181,52 +150,6 @@ macro_rules! byte_stream {
                 inner.poll_io(context, Interest::WRITE, || inner.write_vectored(parts))
             }
 
-            /// Waits until there is something to read, the end included: a future, and an
-            /// alternative of a select. See [`Ready`].
-            pub fn readable(&self) -> Ready<'_, $Std> {
-                self.shared.inner.ready(Interest::READ)
-            }
-
-            /// Waits until there is room to write: a future, and an alternative of a select. See
-            /// [`Ready`].
-            pub fn writable(&self) -> Ready<'_, $Std> {
-                self.shared.inner.ready(Interest::WRITE)
-            }
-
-            /// For how long a read may wait.
-            ///
-            /// # Errors
-            /// Never; it is as in `std`.
-            pub fn read_timeout(&self) -> io::Result<Option<Duration>> {
-                Ok(self.shared.limits.read.get())
-            }
-
-            /// Lets reads wait for at most so long; then they fail with
-            /// [`TimedOut`](io::ErrorKind::TimedOut). All clones of the stream share it.
-            ///
-            /// # Errors
-            /// If it is nothing.
-            pub fn set_read_timeout(&self, limit: Option<Duration>) -> io::Result<()> {
-                self.shared.limits.read.set(limit)
-            }
-
-            /// For how long a write may wait.
-            ///
-            /// # Errors
-            /// Never; it is as in `std`.
-            pub fn write_timeout(&self) -> io::Result<Option<Duration>> {
-                Ok(self.shared.limits.write.get())
-            }
-
-            /// Lets writes wait for at most so long; then they fail with
-            /// [`TimedOut`](io::ErrorKind::TimedOut). All clones of the stream share it.
-            ///
-            /// # Errors
-            /// If it is nothing.
-            pub fn set_write_timeout(&self, limit: Option<Duration>) -> io::Result<()> {
-                self.shared.limits.write.set(limit)
-            }
-
             /// Closes one direction, or both: the peer reads the end, or can write no more. Whoever
             /// waits to read here reads the end.
             ///
@@ -234,14 +157,6 @@ macro_rules! byte_stream {
             /// When the system refuses: the stream is not connected.
             pub fn shutdown(&self, how: Shutdown) -> io::Result<()> {
                 self.shared.inner.shutdown(how)
-            }
-
-            /// Another handle of the same stream. It costs no descriptor.
-            ///
-            /// # Errors
-            /// Never; it is as in `std`.
-            pub fn try_clone(&self) -> io::Result<$Stream> {
-                Ok($Stream { shared: self.shared.clone() })
             }
         }
 
@@ -310,15 +225,7 @@ macro_rules! byte_stream {
                 Ok(())
             }
         }
-
-        /// # Panics
-        /// If the socket is not the operating system's.
-        impl AsFd for $Stream {
-            fn as_fd(&self) -> BorrowedFd<'_> {
-                self.shared.inner.as_fd()
-            }
-        }
     };
 }
 
-pub(super) use byte_stream;
+pub(in crate::net) use byte_stream;
