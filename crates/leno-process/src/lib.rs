@@ -5,13 +5,22 @@
 //! - [`safepoint!`], [`preemptible`](macro@preemptible), [`Preemptible`]: where it may be preempted;
 //!   [`no_preempt`] where it may not.
 //! - [`Slices`]: time slices written down, to run the same again.
+//! - [`Core`]: a core as an object, which sleeps until it is given something to execute.
+//! - [`Lock`], [`Semaphore`], [`Monitor`], [`Task`]: exclusion, from compare-and-swap to monitors with
+//!   conditions and rendezvous with guards.
 #![forbid(unsafe_code)]
 
+mod cores;
 #[doc(hidden)]
 pub mod laps;
+mod lock;
+mod monitor;
+mod rendezvous;
 mod safepoint;
+mod semaphore;
 mod slices;
 
+pub use cores::Core;
 pub use leno_kernel::{
     AttachError, Attached, Back, Budget, NoPreempt, Sink, attach_for, charge, no_preempt,
 };
@@ -57,5 +66,9 @@ pub use leno_kernel::{
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub use leno_macros::preemptible;
+pub use lock::{Held, Lock, Locked};
+pub use monitor::{Condition, Inside, Monitor};
+pub use rendezvous::{AcceptError, CallError, Caller, Entry, Guarded, Task};
 pub use safepoint::{Counted, Preemptible};
+pub use semaphore::Semaphore;
 pub use slices::{Slices, SlicesError};

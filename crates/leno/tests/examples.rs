@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::Once;
 
 /// Every example has a test of its own below.
-const EXAMPLES: [&str; 15] = [
+const EXAMPLES: [&str; 19] = [
     "01_two_values",
     "02_counter",
     "03_tree_walk",
@@ -28,6 +28,10 @@ const EXAMPLES: [&str; 15] = [
     "13_sieve",
     "14_circuit",
     "15_flexible",
+    "20_scheduler",
+    "21_shared_queue",
+    "22_placed",
+    "23_bounded_buffer",
 ];
 
 fn folder() -> PathBuf {
@@ -164,6 +168,26 @@ fn k55_circuit() {
 #[test]
 fn flexible() {
     prints_what_is_expected("15_flexible");
+}
+
+#[test]
+fn m20_scheduler() {
+    prints_what_is_expected("20_scheduler");
+}
+
+#[test]
+fn m29_shared_queue() {
+    prints_what_is_expected("21_shared_queue");
+}
+
+#[test]
+fn m37_placed() {
+    prints_what_is_expected("22_placed");
+}
+
+#[test]
+fn m8_bounded_buffer() {
+    prints_what_is_expected("23_bounded_buffer");
 }
 
 #[test]
