@@ -83,6 +83,7 @@ fn definition(root: Root, mut item: ItemTrait) -> Result<TokenStream> {
         }
     }
     item.supertraits.push(parse_quote!('static));
+    item.supertraits.push(parse_quote!(::core::marker::Sized));
     item.supertraits.push(parse_quote!(::core::marker::Send));
     Ok(item.into_token_stream())
 }

@@ -162,9 +162,9 @@ macro_rules! both {
         }
     )* };
     (@plain $($(#[$m:meta])* async fn $n:ident ($($p:tt)*) $(-> $r:ty)? $b:block)*) => {
-        $( $(#[$m])* pub async fn $n ($($p)*) $(-> $r)? $b )*
+        $( $(#[$m])* pub(super) async fn $n ($($p)*) $(-> $r)? $b )*
     };
     (@stored $($(#[$m:meta])* async fn $n:ident ($($p:tt)*) $(-> $r:ty)? $b:block)*) => {
-        $( $(#[$m])* #[leno_frame::resumable] pub async fn $n ($($p)*) $(-> $r)? $b )*
+        $( $(#[$m])* #[leno_frame::resumable] pub(super) async fn $n ($($p)*) $(-> $r)? $b )*
     };
 }
