@@ -5,8 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
 use leno_frame::{
-    Co, Entry, Ext, Format, Image, ImageError, Options, Persist, RestoreError, ResumeError, Resumable,
-    Routine, Shared, State, StoreError, iterate, resumable,
+    Co, Entry, Ext, Format, Image, ImageError, Options, Persist, RestoreError, Resumable,
+    ResumeError, Routine, Shared, State, StoreError, iterate, resumable,
 };
 use serde::{Deserialize, Serialize};
 
@@ -164,7 +164,9 @@ fn s63_a_serialize_that_panics_or_fails_is_reported_by_the_name_of_the_local() {
         for format in FORMATS {
             let (mut co, _) = Resumable::start(&mut (), moody_at_once, (mood,));
             let error = co.snapshot(format).unwrap_err();
-            let StoreError::Encode { function, point, local, .. } = &error else { panic!("{error}") };
+            let StoreError::Encode { function, point, local, .. } = &error else {
+                panic!("{error}")
+            };
             assert_eq!((*function, *local), ("store::moody_at_once", "mood"));
             assert!(point.starts_with("suspend") && error.to_string().contains(cause), "{error}");
             assert_eq!(co.resume(&mut (), 10), State::Complete(10 + mood));

@@ -1,37 +1,37 @@
-//! The attribute `#[resumable]` of leno's frames: see the crate `leno-frame`, or `leno::frame`.
+//! leno's attributes. Use them through `leno` or the crate of their layer, where they are documented.
 //!
-//! An `async fn` keeps its body, as far as types, borrows, `?`, labels and order of drops go, and gains
-//! two abilities: *capture* writes what is live at the suspension it is at, and *rewind* enters the same
-//! body at a suspension, with what was captured. The steps, a module each: `normal` brings suspensions
-//! to where they stand alone, `resolve` finds out which variables names mean, `live` what each
-//! suspension needs, `lower` makes the code, `item` puts it into the function it came from.
+//! Each attribute exists twice: for users of its own crate, and, with `_in_leno`, for users of the
+//! façade, which have no other name for what the generated code calls.
 #![forbid(unsafe_code)]
 
-mod find;
-mod ir;
-mod item;
-mod live;
-mod lower;
-mod names;
-mod normal;
-mod options;
-mod receiver;
-mod resolve;
-mod root;
-mod signature;
+mod layer;
+mod preemptible;
+mod resumable;
 
 use proc_macro::TokenStream;
 
-use crate::root::Root;
+use self::layer::Layer;
 
-/// Makes an `async fn` whose suspended state can be stored; documented in `leno-frame`.
+/// Puts safepoints into a function, or into all functions of an `impl` block.
 #[proc_macro_attribute]
-pub fn resumable(options: TokenStream, item: TokenStream) -> TokenStream {
-    item::expand(Root::Crate, options.into(), item.into()).into()
+pub fn preemptible(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    preemptible::expand(Layer::Process, arguments.into(), item.into()).into()
 }
 
-/// The same for users of `leno`, who have no `leno_frame` to name: exported as `leno::frame::resumable`.
+/// The same for users of `leno`.
 #[proc_macro_attribute]
-pub fn resumable_of_leno(options: TokenStream, item: TokenStream) -> TokenStream {
-    item::expand(Root::Facade, options.into(), item.into()).into()
+pub fn preemptible_in_leno(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    preemptible::expand(Layer::ProcessInLeno, arguments.into(), item.into()).into()
+}
+
+/// Makes an async function whose suspended state can be stored.
+#[proc_macro_attribute]
+pub fn resumable(options: TokenStream, item: TokenStream) -> TokenStream {
+    resumable::expand(Layer::Frame, options.into(), item.into()).into()
+}
+
+/// The same for users of `leno`.
+#[proc_macro_attribute]
+pub fn resumable_in_leno(options: TokenStream, item: TokenStream) -> TokenStream {
+    resumable::expand(Layer::FrameInLeno, options.into(), item.into()).into()
 }

@@ -41,6 +41,8 @@
 //! - [`flexible`]: coroutines that threads can call, one active at a time: synchronisers and monitors
 //!   without locks.
 //! - [`frame`]: coroutines that can be stored, sent to another machine, and gone on with there.
+//! - [`process`]: coroutines that are preempted when their budget is used up, by schedulers that are
+//!   user code.
 //! - [`explore`]: tests that run a program under every schedule, and shrink and replay what fails.
 //! - [`picture`]: what happened in a system, as a timeline or a trace; who waits for what.
 //! - [`migrate`] and [`shared`]: stealing by other threads, and very many coroutines on few stacks.
@@ -99,9 +101,18 @@ pub use leno_picture as picture;
 /// What bodies can do, what images are and how they survive changes of the code is described in the
 /// crate `leno-frame`, which this module re-exports.
 pub mod frame {
+    #[doc(inline)]
     pub use leno_frame::*;
-    // The same attribute, naming this module instead of a crate that users of `leno` do not have.
-    pub use leno_macros::resumable_of_leno as resumable;
+    #[doc(inline)]
+    pub use leno_macros::resumable_in_leno as resumable;
+}
+
+/// Preemption by budgets, schedulers as user code.
+pub mod process {
+    #[doc(inline)]
+    pub use leno_macros::preemptible_in_leno as preemptible;
+    #[doc(inline)]
+    pub use leno_process::*;
 }
 
 /// The project's page on testing, so that its example is tested.
