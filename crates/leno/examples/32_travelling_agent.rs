@@ -53,8 +53,7 @@ fn visit(name: &str) -> Result<(), Box<dyn std::error::Error>> {
     let image = Image::from_bytes(bytes)?;
     let mut agent: Agent = Resumable::restore(shopping, &image, &Options::new())?;
     agent.resume(&mut host(name), ());
-    io::stdout().write_all(agent.snapshot(Format::Postcard)?.as_bytes())?;
-    Ok(())
+    Ok(io::stdout().write_all(agent.snapshot(Format::Postcard)?.as_bytes())?)
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
