@@ -488,14 +488,8 @@ fn receive_at_once<X: Source<S = Parallel>>(
     caller: &Caller<'_, '_, Parallel>,
     source: &X,
 ) -> Result<Option<X::Item>, Stopped> {
-    let linked = source.linked();
     loop {
-        let mut woken = Vec::new();
-        let gate = linked.shut();
-        let taken = source.take(&mut woken);
-        drop(gate);
-        linked.wake(woken);
-        match taken {
+        match source.receive() {
             Take::Got(item) => return Ok(Some(item)),
             Take::Closed => return Ok(None),
             Take::Empty => start_all(source),
@@ -505,35 +499,40 @@ fn receive_at_once<X: Source<S = Parallel>>(
         let wires = core.wires.get().expect("built");
         let ticket = Ticket::new(Waiter::current(), matches!(caller, Caller::Node(_)));
         all.iter().for_each(|wire| wires[*wire].watch(&ticket));
-        let gate = linked.shut();
-        let is_there = source.peek() != Take::Empty;
-        drop(gate);
-        let about = (false, all[0], all.len());
-        let waited = if is_there {
-            cancel(core, caller, &ticket)
-        } else {
+        // Again, for it may have come before the ticket was there.
+        let again = source.receive();
+        let waited = if matches!(again, Take::Empty) {
+            let about = (false, all[0], all.len());
             core.wait(caller, &ticket, Reason::Hungry(source.object()), about)
+        } else {
+            cancel(core, caller, &ticket);
+            Ok(())
         };
         all.iter().for_each(|wire| wires[*wire].unwatch(&ticket));
+        match again {
+            Take::Got(item) => return Ok(Some(item)),
+            Take::Closed => return Ok(None),
+            Take::Empty => {}
+        }
         match waited {
-            Err(Some(_)) if core.grow() || source.peek() != Take::Empty => {}
-            waited => waited?,
+            Err(Some(why)) if !core.grow() => match source.receive() {
+                Take::Got(item) => return Ok(Some(item)),
+                Take::Closed => return Ok(None),
+                Take::Empty => return Err(Some(why)),
+            },
+            Err(None) => return Err(None),
+            _ => {}
         }
     }
 }
 
 /// Nobody need wait: the ticket is used up, unless someone was faster.
-fn cancel(
-    core: &Arc<Core>,
-    caller: &Caller<'_, '_, Parallel>,
-    ticket: &Ticket,
-) -> Result<(), Stopped> {
+fn cancel(core: &Arc<Core>, caller: &Caller<'_, '_, Parallel>, ticket: &Ticket) {
     let was_used = ticket.0.is_used.swap(true, SeqCst);
     if was_used && matches!(caller, Caller::Node(_)) {
         // Whoever used it has counted this node once more.
         lock(&core.busy).running -= 1;
     }
-    Ok(())
 }
 
 fn start_all<X: Source<S = Parallel>>(source: &X) {
@@ -552,7 +551,10 @@ fn wait_at(
     let ticket = Ticket::new(Waiter::current(), matches!(caller, Caller::Node(_)));
     wire.watch(&ticket);
     let waited = match wire.can_take() {
-        true => cancel(core, caller, &ticket),
+        true => {
+            cancel(core, caller, &ticket);
+            Ok(())
+        }
         false => core.wait(caller, &ticket, Reason::Hungry(object), (false, index, 1)),
     };
     wire.unwatch(&ticket);

@@ -28,8 +28,28 @@ pub trait Sealed {
     fn each(&self, f: &mut dyn FnMut(&dyn Link<Self::S>));
     /// Looks whether there is something to receive, and takes nothing: `Got` if there is.
     fn peek(&self) -> Take<()>;
-    /// One attempt; those to be woken for it are added to `woken`.
-    fn take(&self, woken: &mut Vec<<Self::S as crate::mode::Sealed>::Ticket>) -> Take<Self::Item>;
+    /// One attempt, in which everything or nothing is taken. Nobody is woken: see [`Self::receive`].
+    fn take(&self) -> Take<Self::Item>;
+
+    /// One attempt, and if it succeeds those are woken for whom there is room now. One that is rolled back
+    /// wakes nobody: else someone who waits to send and someone who waits for more would keep each other
+    /// awake for ever.
+    fn receive(&self) -> Take<Self::Item> {
+        let linked = self.linked();
+        let gate = linked.shut();
+        let taken = self.take();
+        let mut woken = Vec::new();
+        if matches!(taken, Take::Got(_)) {
+            self.each(&mut |wire| {
+                if wire.can_push() {
+                    woken.append(&mut wire.senders_waiting());
+                }
+            });
+        }
+        drop(gate);
+        linked.wake(woken);
+        taken
+    }
     /// Puts a message to the front again.
     fn give_back(&self, item: Self::Item);
     /// Receives in the order of channel numbers; `pause` waits for a message in a channel.
@@ -108,11 +128,11 @@ impl<T, S: Schedule> Sealed for Tap<T, S> {
     }
 
     #[inline(always)]
-    fn take(&self, woken: &mut Vec<S::Ticket>) -> Take<T> {
+    fn take(&self) -> Take<T> {
         if !self.is_open.get() {
             return Take::Closed;
         }
-        self.channel.take(woken)
+        self.channel.state().take()
     }
 
     fn give_back(&self, item: T) {
@@ -125,8 +145,10 @@ impl<T, S: Schedule> Sealed for Tap<T, S> {
         pause: &mut impl FnMut(&Linked<S>) -> Result<(), E>,
     ) -> Result<Option<T>, E> {
         loop {
-            let mut woken = Vec::new();
-            let taken = self.take(&mut woken);
+            if !self.is_open.get() {
+                return Ok(None);
+            }
+            let (taken, woken) = self.channel.take();
             if !woken.is_empty() {
                 self.linked().wake(woken);
             }
