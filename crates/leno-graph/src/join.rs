@@ -34,13 +34,14 @@ pub struct JoinAll<X> {
 fn take_both<A: Source, B: Source<S = A::S>>(
     one: &A,
     other: &B,
+    in_order: bool,
 ) -> Take<(A::Item, B::Item)> {
-    let first = match one.take() {
+    let first = match one.take(in_order) {
         Take::Got(first) => first,
         Take::Empty => return Take::Empty,
         Take::Closed => return Take::Closed,
     };
-    match other.take() {
+    match other.take(in_order) {
         Take::Got(second) => Take::Got((first, second)),
         Take::Empty => {
             one.give_back(first);
@@ -97,14 +98,14 @@ impl<A: Source, B: Source<S = A::S>> Sealed for Join<A, B> {
         }
     }
 
-    fn take(&self) -> Take<Self::Item> {
-        if A::S::LOOKS_FIRST && self.peek() == Take::Empty {
+    fn take(&self, in_order: bool) -> Take<Self::Item> {
+        if A::S::LOOKS_FIRST && !in_order && self.peek() == Take::Empty {
             return Take::Empty;
         }
         let taken = if self.left.first() <= self.right.first() {
-            take_both(&self.left, &self.right)
+            take_both(&self.left, &self.right, in_order)
         } else {
-            match take_both(&self.right, &self.left) {
+            match take_both(&self.right, &self.left, in_order) {
                 Take::Got(pair) => Take::Got(swap(pair)),
                 Take::Empty => Take::Empty,
                 Take::Closed => Take::Closed,
@@ -112,7 +113,7 @@ impl<A: Source, B: Source<S = A::S>> Sealed for Join<A, B> {
         };
         match taken {
             Take::Got(pair) => Take::Got(pair),
-            Take::Empty if self.peek() != Take::Closed => Take::Empty,
+            Take::Empty if in_order || self.peek() != Take::Closed => Take::Empty,
             _ => {
                 self.leave();
                 Take::Closed
@@ -195,19 +196,19 @@ impl<X: Source> Sealed for JoinAll<X> {
         all
     }
 
-    fn take(&self) -> Take<Self::Item> {
-        if X::S::LOOKS_FIRST && self.peek() == Take::Empty {
+    fn take(&self, in_order: bool) -> Take<Self::Item> {
+        if X::S::LOOKS_FIRST && !in_order && self.peek() == Take::Empty {
             return Take::Empty;
         }
         let (order, mut items) = (self.order(), Vec::new());
         items.resize_with(self.parts.len(), || None);
         for part in &order {
-            match self.parts[*part].take() {
+            match self.parts[*part].take(in_order) {
                 Take::Got(item) => items[*part] = Some(item),
                 other => {
                     let is_closed = matches!(other, Take::Closed);
                     self.roll_back(&order, &mut items);
-                    if is_closed || self.peek() == Take::Closed {
+                    if is_closed || !in_order && self.peek() == Take::Closed {
                         self.leave();
                         return Take::Closed;
                     }

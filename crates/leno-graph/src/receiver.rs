@@ -52,7 +52,7 @@ impl<X: Source> Receiver<X> {
 
     /// Receives a message if one is there now. Only a node that need not be deterministic can ask.
     pub fn try_receive(&self, _: &FreeCx<'_, X::S>) -> Option<X::Item> {
-        match self.source.receive() {
+        match self.source.receive(false) {
             Take::Got(item) => Some(item),
             Take::Empty | Take::Closed => None,
         }

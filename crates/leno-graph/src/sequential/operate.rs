@@ -109,7 +109,7 @@ fn receive_in_loop<X: Source<S = Sequential>>(
     source: &X,
 ) -> Result<Option<X::Item>, Deadlock> {
     loop {
-        match source.receive() {
+        match source.receive(false) {
             Take::Got(item) => return Ok(Some(item)),
             Take::Closed => return Ok(None),
             Take::Empty => {}
@@ -126,7 +126,7 @@ fn receive_in_loop<X: Source<S = Sequential>>(
             Caller::Outside => {
                 let mut taken = Take::Empty;
                 let mut is_done = || {
-                    taken = source.receive();
+                    taken = source.receive(false);
                     !matches!(taken, Take::Empty)
                 };
                 core.run_loop(want, &mut is_done)?;
