@@ -54,10 +54,7 @@ impl<A: Source, B: Source<S = A::S>> Sealed for Select<A, B> {
         }
     }
 
-    fn take(
-        &self,
-        woken: &mut Vec<<A::S as crate::mode::Sealed>::Ticket>,
-    ) -> Take<Self::Item> {
+    fn take(&self, woken: &mut Vec<<A::S as crate::mode::Sealed>::Ticket>) -> Take<Self::Item> {
         let left = self.left.take(woken);
         if let Take::Got(item) = left {
             return Take::Got(Side::Left(item));

@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::Once;
 
 /// Every example has a test of its own below.
-const EXAMPLES: [&str; 15] = [
+const EXAMPLES: [&str; 19] = [
     "01_two_values",
     "02_counter",
     "03_tree_walk",
@@ -28,6 +28,10 @@ const EXAMPLES: [&str; 15] = [
     "13_sieve",
     "14_circuit",
     "15_flexible",
+    "16_parser",
+    "17_recogniser",
+    "18_savages",
+    "19_log",
 ];
 
 fn folder() -> PathBuf {
@@ -164,6 +168,26 @@ fn k55_circuit() {
 #[test]
 fn flexible() {
     prints_what_is_expected("15_flexible");
+}
+
+#[test]
+fn k55_parser() {
+    prints_what_is_expected("16_parser");
+}
+
+#[test]
+fn k47_recogniser() {
+    prints_what_is_expected("17_recogniser");
+}
+
+#[test]
+fn k58_savages() {
+    prints_what_is_expected("18_savages");
+}
+
+#[test]
+fn k54_log() {
+    prints_what_is_expected("19_log");
 }
 
 #[test]
