@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use core::task::{Context, Poll, ready};
 use std::io::{self, ErrorKind::WouldBlock};
 use std::net::{TcpListener, TcpStream, UdpSocket};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
 
 use leno_kernel::Time;
@@ -19,7 +19,7 @@ use super::inner::Tried;
 use crate::memory::{Alarms, Listener, Ready, Socket, Stream, Watch};
 
 /// What stands for `std`'s socket on a network in memory.
-pub(crate) trait Twin: AsFd {
+pub(crate) trait Twin: AsFd + From<OwnedFd> {
     type Memory: Watch;
 }
 
