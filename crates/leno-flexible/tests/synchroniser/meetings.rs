@@ -68,7 +68,7 @@ fn f84_many_on_both_sides_meet_in_pairs() {
 
 fn master_and_entries(n: usize) {
     let system = System::new();
-    let place: NWay<usize> = NWay::new(&system, "place", n);
+    let place: NWay<(), usize> = NWay::new(&system, "place", n);
     let entered = Arc::new(AtomicUsize::new(0));
     let entries: Vec<_> = (0..n)
         .map(|number| {
@@ -79,7 +79,7 @@ fn master_and_entries(n: usize) {
             })
         })
         .collect();
-    let mut met = place.accept().unwrap();
+    let mut met = place.accept(()).unwrap();
     assert_eq!(entered.load(SeqCst), n, "the master has passed too early");
     met.sort_unstable();
     assert_eq!(met, (0..n).collect::<Vec<_>>());
@@ -107,12 +107,12 @@ fn e5_in_any_order_of_the_queue() {
         Explorer::new().runs(500).check(move || {
             let pick = move |waiting: &[_]| if last { waiting.len() - 1 } else { 0 };
             let system = System::builder().schedule(pick).build();
-            let place: NWay<usize> = NWay::new(&system, "place", 3);
+            let place: NWay<(), usize> = NWay::new(&system, "place", 3);
             let entries = [0, 1, 2].map(|n| {
                 let own = place.clone();
                 thread::spawn("entry", move || own.enter(n).unwrap())
             });
-            assert_eq!(place.accept().unwrap().len(), 3);
+            assert_eq!(place.accept(()).unwrap().len(), 3);
             entries.into_iter().for_each(|own| own.join().unwrap());
         });
     }
@@ -122,7 +122,7 @@ fn e5_in_any_order_of_the_queue() {
 fn f85_entries_are_served_in_order_of_arrival_and_groups_do_not_mix() {
     Explorer::new().runs(300).check(|| {
         let system = System::new();
-        let place: NWay<u64> = NWay::new(&system, "place", 2);
+        let place: NWay<(), u64> = NWay::new(&system, "place", 2);
         let entries: Vec<_> = (1..=4)
             .map(|at| {
                 let own = place.clone();
@@ -138,7 +138,7 @@ fn f85_entries_are_served_in_order_of_arrival_and_groups_do_not_mix() {
                 let (own, groups) = (place.clone(), groups.clone());
                 thread::spawn("master", move || {
                     wait(at);
-                    let group = own.accept().unwrap();
+                    let group = own.accept(()).unwrap();
                     groups.lock().unwrap().push(group);
                 })
             })
@@ -148,7 +148,7 @@ fn f85_entries_are_served_in_order_of_arrival_and_groups_do_not_mix() {
         // Two masters at once: one is served to the end before the other.
         let masters = [0; 2].map(|_| {
             let own = place.clone();
-            thread::spawn("master", move || own.accept().unwrap())
+            thread::spawn("master", move || own.accept(()).unwrap())
         });
         wait(1);
         for n in 1..=4 {
@@ -163,5 +163,5 @@ fn f85_entries_are_served_in_order_of_arrival_and_groups_do_not_mix() {
 #[test]
 #[should_panic(expected = "the n-way rendezvous 'nobody' is of nobody")]
 fn f85_n_is_at_least_one() {
-    let _ = NWay::<()>::new(&System::new(), "nobody", 0);
+    let _ = NWay::<(), ()>::new(&System::new(), "nobody", 0);
 }

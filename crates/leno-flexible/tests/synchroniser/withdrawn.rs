@@ -105,9 +105,9 @@ fn a_meeting_takes_place_for_both_or_for_neither() {
 fn a_master_that_gives_up_has_met_those_who_have_gone_on() {
     explore(|| {
         let system = System::new();
-        let place: NWay<u32> = NWay::new(&system, "place", 2);
+        let place: NWay<(), u32> = NWay::new(&system, "place", 2);
         let own = place.clone();
-        let master = thread::spawn("master", move || own.accept_timeout(SHORT));
+        let master = thread::spawn("master", move || own.accept_timeout((), SHORT));
         let entered = place.enter_timeout(1, SHORT);
         let met = master.join().unwrap().unwrap_err();
         assert_eq!(met.value.len(), usize::from(entered.is_ok()));
@@ -222,7 +222,7 @@ fn what_is_dropped_leaves_no_coroutine() {
             drop((lock.read().unwrap(), room.hold().unwrap()));
             flag.down().unwrap();
             drop((place.accept_timeout((), SHORT), place.enter_timeout((), SHORT)));
-            drop(group.accept_timeout(SHORT));
+            drop(group.accept_timeout((), SHORT));
             method.call(1).unwrap();
             put.send(()).unwrap();
             get.call(()).unwrap();
