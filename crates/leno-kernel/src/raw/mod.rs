@@ -2,6 +2,7 @@
 
 pub(crate) mod entered;
 pub(crate) mod epoll;
+pub(crate) mod future;
 pub(crate) mod lent;
 pub(crate) mod scope;
 #[cfg(target_os = "linux")]
