@@ -11,8 +11,10 @@ use crate::outcome::{Outcome, Verdict};
 mod components;
 mod create;
 pub mod explore;
+pub mod files;
 mod fresh;
 pub mod hop;
+pub mod http;
 mod instructions;
 pub mod memory;
 pub mod messages;
@@ -135,7 +137,7 @@ impl Scale {
 
 /// Every bench, in the order of the report.
 pub fn all() -> &'static [Bench] {
-    static ALL: [Bench; 37] = [
+    static ALL: [Bench; 39] = [
         resume::DEPTH_0,
         resume::DEPTH_1,
         resume::DEPTH_4,
@@ -173,6 +175,8 @@ pub fn all() -> &'static [Bench] {
         sockets::ECHO,
         sockets::ECHO_IDLE,
         sockets::CONNECT,
+        http::HTTP,
+        files::FILE_READ,
     ];
     &ALL
 }

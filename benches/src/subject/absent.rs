@@ -104,3 +104,11 @@ pub fn servers(_: Kind, _: Connections, _: Load) -> Vec<Contender> {
 pub fn pipeline() -> Vec<Contender> {
     vec![]
 }
+
+pub fn http(_: Connections, _: Load) -> Vec<Contender> {
+    vec![]
+}
+
+pub fn file_read() -> Vec<Contender> {
+    vec![]
+}
