@@ -55,6 +55,7 @@ pub(crate) fn run(shared: &Shared) {
         }
         match shared.operate(|table| table.schedule()) {
             Next::InVain => {}
+            Next::Poll { .. } => unreachable!("whoever has a home core has a stack"),
             Next::Run { id, co, body, stack_size } => {
                 let co = body
                     .map(|body| {

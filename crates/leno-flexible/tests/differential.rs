@@ -13,7 +13,7 @@ use leno_explore::Explorer;
 use leno_flexible::Rule;
 use leno_flexible::model::Operation::{Call, Create, Detach, Kick, Passivate, Resume, Yield};
 use leno_flexible::model::{Body, Freedom, Program, Target, reach};
-use support::{Seen, random_program, run};
+use support::{Mode, Seen, random_program, run};
 
 /// How many programs are tried; `LENO_PROGRAMS` says otherwise.
 fn programs() -> u64 {
@@ -22,12 +22,21 @@ fn programs() -> u64 {
 
 #[test]
 fn f13_random_programs_do_as_the_model_says_and_every_rule_is_applied() {
+    random_programs(Mode::Home);
+}
+
+#[test]
+fn f13_without_a_home_core_random_programs_do_as_the_model_says() {
+    random_programs(Mode::Threadless);
+}
+
+fn random_programs(mode: Mode) {
     let seen = Arc::new(Mutex::new(Seen::default()));
     for seed in 0..programs() {
         let program = Arc::new(random_program(seed));
         let (own, notes) = (program.clone(), seen.clone());
         let explorer = Explorer::new().random(seed).runs(1).shrinks(0);
-        if let Err(failure) = explorer.run(move || run(&own, &notes)) {
+        if let Err(failure) = explorer.run(move || run(mode, &own, &notes)) {
             panic!("program {seed}: {program:#?}\n{failure}");
         }
     }
@@ -64,6 +73,15 @@ fn small_programs() -> Vec<Program> {
 
 #[test]
 fn f64_the_schedules_of_small_programs_reach_what_the_model_reaches_and_nothing_else() {
+    small_programs_reach_what_the_model_reaches(Mode::Home);
+}
+
+#[test]
+fn f64_without_a_home_core_small_programs_reach_what_the_model_reaches_and_nothing_else() {
+    small_programs_reach_what_the_model_reaches(Mode::Threadless);
+}
+
+fn small_programs_reach_what_the_model_reaches(mode: Mode) {
     for program in small_programs() {
         let seen = Seen { collects: true, ..Seen::default() };
         let (program, seen) = (Arc::new(program), Arc::new(Mutex::new(seen)));
@@ -71,7 +89,7 @@ fn f64_the_schedules_of_small_programs_reach_what_the_model_reaches_and_nothing_
         let summary = Explorer::new()
             .exhaustive()
             .most_interruptions(INTERRUPTIONS)
-            .run(move || run(&own, &notes));
+            .run(move || run(mode, &own, &notes));
         let summary = summary.unwrap_or_else(|failure| panic!("{program:#?}\n{failure}"));
         let reached = reach(&program, Freedom::PROMPT, 100_000).unwrap();
         let seen = seen.lock().unwrap();

@@ -145,7 +145,7 @@ fn f63_systems_are_disjoint_and_call_each_other_as_threads_do() {
     let n = two.create("n", move |me: &mut Me<u32, u32>| {
         let n = me.parameter().unwrap_or(0);
         let foreign = me.resume(&own);
-        assert_eq!(foreign, Err(Refusal::Foreign { coroutine: "m".into() }));
+        assert_eq!(foreign, Err(Refusal::Foreign { by: "n".into(), coroutine: "m".into() }));
         me.answer(own.call(n).unwrap());
     });
     assert_eq!(n.call(1).unwrap(), 2);

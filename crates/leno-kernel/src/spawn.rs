@@ -10,6 +10,7 @@ use crate::co::SLOTS;
 use crate::core::{Body, Core, Membership};
 use crate::join::{Ended, Filler, Packet};
 use crate::options::{Options, Start};
+use crate::raw::closure::{Closure, SendClosure};
 use crate::raw::entered::{self, Here};
 use crate::raw::future::FutureBody;
 use crate::raw::stack::with_locals;
@@ -27,7 +28,7 @@ impl Core {
         f: impl FnOnce() -> T + 'static,
     ) -> Result<JoinHandle<T>, SpawnError> {
         let packet = Packet::new(self.system(), options.start);
-        let body = Body::Closure(Box::new(closure_body(Filler::new(packet.clone()), f)));
+        let body = Body::Closure(Closure::new(closure_body(Filler::new(packet.clone()), f)));
         let about = options.about(self.roughly_now(), site);
         self.spawn(about, body, options.launch(true), packet.clone())?;
         Ok(JoinHandle::new(packet, options.name.clone()))
@@ -66,7 +67,7 @@ impl Team {
         f: impl FnOnce() -> T + Send + 'static,
     ) -> JoinHandle<T> {
         let packet = Packet::new(self.system(), options.start);
-        let body = Box::new(closure_body(Filler::new(packet.clone()), f));
+        let body = SendClosure::new(closure_body(Filler::new(packet.clone()), f));
         let (about, launch) = (options.about(Time::START, site), options.launch(false));
         self.add(place, Work::Closure(Unstarted { about, launch, body, adoption: packet.clone() }));
         JoinHandle::new(packet, options.name.clone())

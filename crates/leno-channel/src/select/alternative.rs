@@ -43,7 +43,7 @@ pub trait Step {
     /// what it brought.
     fn leave(&mut self, waiter: &Waiter);
 
-    /// The same for a select that is given up: what a partner brought goes back.
+    /// The same for a select that is given up: what was taken, or a partner brought, goes back.
     fn undo(&mut self, waiter: &Waiter) {
         self.leave(waiter);
     }

@@ -1,6 +1,7 @@
 //! Runs a program of the model on the real system, and takes each step of the one in the other.
 
 mod random;
+mod stackless;
 
 pub(crate) use random::random_program;
 
@@ -13,8 +14,8 @@ use leno_flexible::model::{
     Step, Target, Value,
 };
 use leno_flexible::{
-    CallError, Event, Flexible, Label, Me, Party, Refusal, Rule, Snapshot, State, System, What,
-    spinning,
+    CallError, Event, Flexible, Label, Me, Party, Refusal, Rule, Snapshot, State, System,
+    Threadless, What, spinning,
 };
 use leno_kernel::{Reason, Waiter, park};
 
@@ -287,15 +288,14 @@ impl Interpreter {
         self.mirror.lock().unwrap().names.len()
     }
 
-    fn thread(&self, t: usize, system: &Arc<System>) {
+    fn thread(&self, t: usize, system: &Real) {
         let process = Process::Thread(t);
         let mut made = None;
         for (at, operation) in self.program.threads[t].iter().enumerate() {
             match operation {
                 Operation::Create(body) => {
-                    let builder = system.coroutine(format!("t{t}.{}", self.fresh()));
-                    made =
-                        Some(shaped(builder, &self.program.bodies[*body]).create(self.body(*body)));
+                    let name = format!("t{t}.{}", self.fresh());
+                    made = Some(system.create(self, name, *body));
                 }
                 Operation::Call(target) => {
                     let answer = self.target(*target, &made).call(Program::parameter(process, at));
@@ -311,12 +311,46 @@ impl Interpreter {
     }
 }
 
+/// A system, of either kind.
+enum Real {
+    Home(System),
+    Threadless(Threadless),
+}
+
+impl Real {
+    fn create(&self, own: &Interpreter, name: String, body: usize) -> Handle {
+        match self {
+            Real::Home(system) => {
+                let builder = shaped(system.coroutine(name), &own.program.bodies[body]);
+                builder.create(own.body(body))
+            }
+            Real::Threadless(system) => stackless::create(own, system.coroutine(name), body),
+        }
+    }
+
+    fn stop(&self) {
+        match self {
+            Real::Home(system) => system.stop(),
+            Real::Threadless(system) => system.stop(),
+        }
+    }
+}
+
 fn shaped(builder: leno_flexible::Builder, body: &Body) -> leno_flexible::Builder {
     if body.attached_only { builder.attached_only() } else { builder }
 }
 
+/// How a program is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// On a home core, with stacks.
+    Home,
+    /// By the threads that call, without stacks.
+    Threadless,
+}
+
 /// Runs a program in the calling code's world, with the model beside it.
-pub(crate) fn run(program: &Arc<Program>, seen: &Arc<Mutex<Seen>>) {
+pub(crate) fn run(mode: Mode, program: &Arc<Program>, seen: &Arc<Mutex<Seen>>) {
     let mirror = Arc::new(Mutex::new(Mirror {
         program: program.clone(),
         model: program.begin(),
@@ -332,12 +366,14 @@ pub(crate) fn run(program: &Arc<Program>, seen: &Arc<Mutex<Seen>>) {
     }
     let observer = mirror.clone();
     let builder = System::builder().observer(move |event| observer.lock().unwrap().see(event));
-    let system = Arc::new(builder.build());
+    let system = Arc::new(match mode {
+        Mode::Home => Real::Home(builder.build()),
+        Mode::Threadless => Real::Threadless(builder.threadless()),
+    });
     let handles = Arc::new(Mutex::new(Vec::new()));
     let own = Interpreter { mirror: mirror.clone(), program: program.clone(), handles };
     for (n, body) in program.coroutines.iter().enumerate() {
-        let builder = shaped(system.coroutine(format!("c{n}")), &program.bodies[*body]);
-        let handle = builder.create(own.body(*body));
+        let handle = system.create(&own, format!("c{n}"), *body);
         own.handles.lock().unwrap().push(handle);
     }
     mirror.lock().unwrap().look_for_end();

@@ -15,6 +15,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::closure::Closure;
 use super::entered::{self, Here};
 use crate::core::{About, Body, Core};
 use crate::join::{Adoption, Filler, Packet};
@@ -202,11 +203,9 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         let guard = self.guard();
         let inner = closure_body(Filler::new(packet.clone()), f);
         let guarded = Guarded { inner, _guard: guard };
-        let body: Box<dyn FnOnce() + 'scope> = Box::new(move || guarded.run());
+        let body: Closure<'scope> = Closure::new(move || guarded.run());
         // SAFETY: only the lifetime changes; it has ended before `'scope` does (see the module).
-        let body = unsafe {
-            core::mem::transmute::<Box<dyn FnOnce() + 'scope>, Box<dyn FnOnce() + 'static>>(body)
-        };
+        let body = unsafe { core::mem::transmute::<Closure<'scope>, Closure<'static>>(body) };
         self.add(options, Location::caller(), Body::Closure(body), packet)
     }
 

@@ -3,27 +3,31 @@
 //! They meet fibres with a stack at the same channels. One that starves, or whose value nobody will
 //! read, asks its core to drop it and is not polled again, so that its destructors run.
 //!
-//! Deliberately not here: bound ends. A future that borrows its own context cannot be named by the
-//! brand of a fibre, so its ends are free.
+//! Ends may be bound to one at its spawn; `alone.rs` says how it is known then that nothing else could
+//! wake it. Deliberately not here: spawning, and binding or receiving ends later, which fibres with a
+//! stack do.
 
-use core::cell::Cell;
+mod alone;
+
 use core::future::pending;
 use std::rc::Rc;
 
-use leno_kernel::{Co, Outcome};
+use leno_kernel::Outcome;
+use leno_kernel::ledger::{End, Side};
 
+use crate::bind::{Bind, Holder};
 use crate::{Cx, Fibre, In, Out};
+use alone::{Alone, Own};
 
 /// A fibre without a stack, as its own code sees it; see [`Cx::spawn_stackless`].
 pub struct StacklessCx {
-    /// Known when it is first polled.
-    co: Rc<Cell<Option<Co>>>,
+    own: Rc<Own>,
 }
 
 impl StacklessCx {
     #[track_caller]
     fn check(&self) {
-        let (own, current) = (self.co.get(), leno_kernel::current());
+        let (own, current) = (self.own.co.get(), leno_kernel::current());
         assert!(
             own.is_some() && own == current,
             "the context of a fibre without a stack was used elsewhere: a fibre's context is its own"
@@ -55,12 +59,53 @@ impl Cx<'_> {
         body: impl FnOnce(StacklessCx) -> F + 'static,
     ) -> Fibre<R> {
         self.check();
-        let co = Rc::new(Cell::new(None));
-        let cx = StacklessCx { co: co.clone() };
+        let own = Rc::new(Own::default());
+        let cx = StacklessCx { own: own.clone() };
         Fibre::new(leno_kernel::spawn_local_future(async move {
-            co.set(leno_kernel::current());
+            own.co.set(leno_kernel::current());
             body(cx).await
         }))
+    }
+
+    /// The same for one that alone knows `ends`, as by [`Self::spawn_bound`].
+    ///
+    /// It is removed when nobody can ever wake it. As long as it also waits for something other than
+    /// fibres' channels, a timer for one, or polls them by an executor of its own, it could be woken.
+    ///
+    /// # Panics
+    /// As [`Self::spawn_stackless`].
+    ///
+    /// # Examples
+    /// Two fibres, each hungry for what only the other could write.
+    /// ```
+    /// use leno_fibre::{channel, run};
+    ///
+    /// let ran = run(|cx| {
+    ///     let ((out1, in1), (out2, in2)) = (channel::<u32>(), channel::<u32>());
+    ///     cx.spawn_stackless_bound((in1, out2), async |cx, (inp, out)| {
+    ///         out.write_async(&cx, inp.read_async(&cx).await).await;
+    ///     });
+    ///     cx.spawn_bound((in2, out1), |cx, (inp, out)| out.write(cx, inp.read(cx)));
+    /// });
+    /// assert_eq!((ran.report().removed, ran.zombies().len()), (2, 0));
+    /// ```
+    #[track_caller]
+    pub fn spawn_stackless_bound<E: Bind, R: 'static>(
+        &self,
+        ends: E,
+        body: impl for<'c> AsyncFnOnce(StacklessCx, E::Bound<'c>) -> R + 'static,
+    ) -> Fibre<R> {
+        self.check();
+        let own = Rc::new(Own::default());
+        let cx = StacklessCx { own: own.clone() };
+        let shared = own.clone();
+        let whole = async move {
+            let co = leno_kernel::current().expect("a core polls it");
+            shared.co.set(Some(co));
+            let ends = ends.bind_to(&Holder::new(co));
+            body(cx, ends).await
+        };
+        Fibre::new(leno_kernel::spawn_local_future(Alone::new(own, whole)))
     }
 }
 
@@ -74,7 +119,8 @@ impl<T> In<T> {
     /// When `cx` is not that of the fibre that is being polled.
     pub async fn read_async(&self, cx: &StacklessCx) -> T {
         cx.check();
-        match self.receiver.recv_async().await {
+        let end = End { channel: self.object(), side: Side::Sending };
+        match cx.own.wait(end, self.receiver.recv_async()).await {
             Ok(value) => value,
             Err(_) => leave(Outcome::Starved).await,
         }
@@ -91,7 +137,8 @@ impl<T> Out<T> {
     /// When `cx` is not that of the fibre that is being polled.
     pub async fn write_async(&self, cx: &StacklessCx, value: T) {
         cx.check();
-        if let Err(error) = self.sender.send_async(value).await {
+        let end = End { channel: self.object(), side: Side::Receiving };
+        if let Err(error) = cx.own.wait(end, self.sender.send_async(value)).await {
             drop(error);
             leave(Outcome::Blockaged).await
         }
@@ -105,6 +152,6 @@ async fn leave<T>(outcome: Outcome) -> T {
 
 impl core::fmt::Debug for StacklessCx {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "StacklessCx({:?})", self.co.get())
+        write!(f, "StacklessCx({:?})", self.own.co.get())
     }
 }

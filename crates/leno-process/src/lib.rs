@@ -1,0 +1,74 @@
+//! Preemption, and what is built on it (Madsen 2021): a coroutine is attached for a budget and comes
+//! back when that is used up.
+//!
+//! - [`Budget`], [`attach_for`]: how far a coroutine may run; a scheduler is user code.
+//! - [`safepoint!`], [`preemptible`](macro@preemptible), [`Preemptible`]: where it may be preempted;
+//!   [`no_preempt`] where it may not.
+//! - [`Slices`]: time slices written down, to run the same again.
+//! - [`Core`]: a core as an object, which sleeps until it is given something to execute.
+//! - [`Lock`], [`Semaphore`], [`Monitor`], [`Task`]: exclusion, from compare-and-swap to monitors with
+//!   conditions and rendezvous with guards.
+#![forbid(unsafe_code)]
+
+mod cores;
+#[doc(hidden)]
+pub mod laps;
+mod lock;
+mod monitor;
+mod rendezvous;
+mod safepoint;
+mod semaphore;
+mod slices;
+
+pub use cores::Core;
+pub use leno_kernel::{
+    AttachError, Attached, Back, Budget, NoPreempt, Sink, attach_for, charge, no_preempt,
+};
+/// Puts safepoints into a function, or into all functions of an `impl` block: where loops go round, and
+/// where a function that calls itself is entered.
+///
+/// A lap of a loop is a unit. Loops over slices and ranges are cut into strips, so that the compiler
+/// can still vectorise them; `#[preemptible(strip = 64)]` says how long a strip is at most (1024). A
+/// budget of units ends after exactly so many laps all the same.
+///
+/// It does not see loops inside iterator adaptors, macros and other functions: use
+/// [`Preemptible::preemptible`] and [`safepoint!`] there. An `async` function is refused: a future is
+/// not preempted.
+///
+/// # Examples
+/// ```
+/// use leno_process::{Budget, Sink, attach_for, preemptible};
+/// use leno_kernel::{LocalSystem, Options};
+///
+/// #[preemptible]
+/// fn sum(numbers: &[u64]) -> u64 {
+///     let mut sum = 0;
+///     for n in numbers {
+///         sum += n;
+///     }
+///     sum
+/// }
+///
+/// let system = LocalSystem::builder().preemptive().build();
+/// let slices = system.spawn(|| {
+///     let sink = Sink::new();
+///     let numbers: Vec<u64> = (0..1000).collect();
+///     let result = sink.spawn(&Options::new(), move || sum(&numbers)).unwrap();
+///     let mut slices = 0;
+///     while let Some(co) = sink.next() {
+///         attach_for(co, Budget::units(300)).unwrap();
+///         slices += 1;
+///     }
+///     (slices, result.join().unwrap())
+/// });
+/// system.run()?;
+/// assert_eq!(slices.join()?, (4, 499_500));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub use leno_macros::preemptible;
+pub use lock::{Held, Lock, Locked};
+pub use monitor::{Condition, Inside, Monitor};
+pub use rendezvous::{AcceptError, CallError, Caller, Entry, Guarded, Task};
+pub use safepoint::{Counted, Preemptible};
+pub use semaphore::Semaphore;
+pub use slices::{Slices, SlicesError};

@@ -1,0 +1,13 @@
+//@ says: held across a suspension
+use leno::frame::{Co, resumable};
+
+#[resumable]
+async fn f(co: &mut Co<u32, u32>) -> u32 {
+    let mut v = vec![1u32, 2];
+    let first = &mut v[0];
+    let a = co.suspend(1).await;
+    *first += a;
+    v[0]
+}
+
+fn main() {}
