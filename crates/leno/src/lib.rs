@@ -40,8 +40,8 @@
 //!   and futures; [`io::memory`] is a network to test servers on.
 //! - [`flexible`]: coroutines that threads can call, one active at a time: synchronisers and monitors
 //!   without locks.
-//! - [`process`]: coroutines that are preempted when their budget is used up, by schedulers that are
-//!   user code.
+//! - [`mod@process`]: coroutines that are preempted when their budget is used up, by schedulers that are
+//!   user code; processes with entries, monitors, rendezvous.
 //! - [`explore`]: tests that run a program under every schedule, and shrink and replay what fails.
 //! - [`picture`]: what happened in a system, as a timeline or a trace; who waits for what.
 //! - [`migrate`] and [`shared`]: stealing by other threads, and very many coroutines on few stacks.
@@ -76,10 +76,10 @@ pub use leno_flexible as flexible;
 pub use leno_io as io;
 pub use leno_picture as picture;
 
-/// Preemption by budgets, schedulers as user code.
+/// Preemption by budgets, schedulers as user code, processes, monitors, rendezvous.
 pub mod process {
     #[doc(inline)]
-    pub use leno_macros::preemptible_in_leno as preemptible;
+    pub use leno_macros::{preemptible_in_leno as preemptible, process_in_leno as process};
     #[doc(inline)]
     pub use leno_process::*;
 }
