@@ -8,6 +8,7 @@
 //! - [`Core`]: a core as an object, which sleeps until it is given something to execute.
 //! - [`Lock`], [`Semaphore`], [`Monitor`], [`Task`]: exclusion, from compare-and-swap to monitors with
 //!   conditions and rendezvous with guards.
+//! - [`versioned`]: numbers that one writes and many read.
 //! - [`process`](macro@process), [`System`]: processes with entries that others call, on one core or
 //!   several.
 #![forbid(unsafe_code)]
@@ -23,6 +24,7 @@ mod safepoint;
 mod semaphore;
 mod slices;
 mod system;
+mod versioned;
 
 pub use cores::Core;
 pub use leno_kernel::{
@@ -126,3 +128,4 @@ pub use safepoint::{Counted, Preemptible};
 pub use semaphore::Semaphore;
 pub use slices::{Slices, SlicesError};
 pub use system::{System, SystemBuilder};
+pub use versioned::{Reader, Writer, versioned};
