@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::Once;
 
 /// Every example has a test of its own below.
-const EXAMPLES: [&str; 19] = [
+const EXAMPLES: [&str; 21] = [
     "01_two_values",
     "02_counter",
     "03_tree_walk",
@@ -32,6 +32,8 @@ const EXAMPLES: [&str; 19] = [
     "21_shared_queue",
     "22_placed",
     "23_bounded_buffer",
+    "24_temperature",
+    "25_real_time",
 ];
 
 fn folder() -> PathBuf {
@@ -188,6 +190,16 @@ fn m37_placed() {
 #[test]
 fn m8_bounded_buffer() {
     prints_what_is_expected("23_bounded_buffer");
+}
+
+#[test]
+fn m47_temperature() {
+    prints_what_is_expected("24_temperature");
+}
+
+#[test]
+fn real_time() {
+    prints_what_is_expected("25_real_time");
 }
 
 #[test]
