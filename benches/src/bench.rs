@@ -183,5 +183,5 @@ pub fn all() -> &'static [Bench] {
         http::HTTP,
         files::FILE_READ,
     ];
-    &ALL
+    ALL
 }

@@ -36,6 +36,8 @@ const EXAMPLES: &[&str] = &[
     "21_shared_queue",
     "22_placed",
     "23_bounded_buffer",
+    "24_temperature",
+    "25_real_time",
     "30_questionnaire",
     "31_stored_tree_walk",
     "32_travelling_agent",
@@ -298,6 +300,16 @@ fn k58_savages() {
 #[test]
 fn k54_log() {
     prints_what_is_expected("19_log");
+}
+
+#[test]
+fn m47_temperature() {
+    prints_what_is_expected("24_temperature");
+}
+
+#[test]
+fn real_time() {
+    prints_what_is_expected("25_real_time");
 }
 
 #[test]
