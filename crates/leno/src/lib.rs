@@ -40,6 +40,8 @@
 //!   and futures; [`io::memory`] is a network to test servers on.
 //! - [`flexible`]: coroutines that threads can call, one active at a time: synchronisers and monitors
 //!   without locks.
+//! - [`graph`]: dataflow whose result cannot depend on the schedule, or may; sequential or parallel, checked
+//!   before it runs.
 //! - [`explore`]: tests that run a program under every schedule, and shrink and replay what fails.
 //! - [`picture`]: what happened in a system, as a timeline or a trace; who waits for what.
 //! - [`migrate`] and [`shared`]: stealing by other threads, and very many coroutines on few stacks.
@@ -71,6 +73,7 @@ pub use leno_explore as explore;
 pub use leno_fibre as fibre;
 pub use leno_fibre::run;
 pub use leno_flexible as flexible;
+pub use leno_graph as graph;
 pub use leno_io as io;
 pub use leno_picture as picture;
 
