@@ -245,15 +245,15 @@ fn p38_a_long_pipeline_passes_messages_of_any_number() {
 fn p54_squares_and_cubes() {
     in_all_modes!(|graph| {
         let (tx, squares) = graph.channel(1);
-        graph.node("squares", tx, |cx, tx| (0..5).for_each(|i| drop(tx.send(cx, i * i))));
+        graph.node("squares", tx, |cx, tx| (0..5).for_each(|i| _ = tx.send(cx, i * i)));
         let run = graph.build().unwrap();
         assert_eq!(run.outlet(squares).collect::<Vec<i32>>(), [0, 1, 4, 9, 16]);
     });
     in_all_modes!(|graph| {
         let (tx, squares) = graph.channel(1);
-        graph.node("squares", tx, |cx, tx| (0..5).for_each(|i| drop(tx.send(cx, i * i))));
+        graph.node("squares", tx, |cx, tx| (0..5).for_each(|i| _ = tx.send(cx, i * i)));
         let (tx, cubes) = graph.channel(1);
-        graph.node("cubes", tx, |cx, tx| (0..5).for_each(|i| drop(tx.send(cx, i * i * i))));
+        graph.node("cubes", tx, |cx, tx| (0..5).for_each(|i| _ = tx.send(cx, i * i * i)));
         let pairs = graph.join((squares, cubes));
         let run = graph.build().unwrap();
         let expected = [(0, 0), (1, 1), (4, 8), (9, 27), (16, 64)];
@@ -266,7 +266,7 @@ fn p58_99_senders_and_one_receiver() {
     in_other_modes!(|graph| {
         let (tx, rx) = graph.channel(1);
         for i in 1..100 {
-            graph.node(format!("sender {i}"), tx.clone(), move |cx, tx| drop(tx.send(cx, i)));
+            graph.node(format!("sender {i}"), tx.clone(), move |cx, tx| _ = tx.send(cx, i));
         }
         drop(tx);
         let run = graph.build().unwrap();
