@@ -57,10 +57,12 @@ impl Shared {
     pub(crate) fn operate<T>(&self, f: impl FnOnce(&mut Table) -> T) -> T {
         let mut table = self.lock();
         let result = f(&mut table);
-        let (wakes, garbage) = table.take_leavings();
+        let leavings = table.take_leavings();
         drop(table);
-        wakes.into_iter().for_each(Waiter::wake);
-        drop(garbage);
+        if let Some((wakes, garbage)) = leavings {
+            wakes.into_iter().for_each(Waiter::wake);
+            drop(garbage);
+        }
         result
     }
 
@@ -78,7 +80,7 @@ impl Shared {
         }
         let (result, scheduler) = self.operate(|table| {
             let result = f(table);
-            (result, table.scheduler.filter(|_| table.is_ready()))
+            (result, table.scheduler.filter(|_| table.is_ready() && !table.is_listening))
         });
         if let Some(scheduler) = scheduler {
             Waiter::Co(scheduler).wake();

@@ -66,6 +66,8 @@ pub(crate) struct Table {
     garbage: Vec<Box<dyn Send>>,
     /// The coroutine that schedules, on a home core.
     pub(crate) scheduler: Option<Co>,
+    /// Whether that one looks by itself, so that nobody need wake it.
+    pub(crate) is_listening: bool,
     /// How often somebody was scheduled and became active.
     pub(crate) turns: u64,
     /// Whether somebody steers, without a home core; see [`helm`](crate::helm).
@@ -292,14 +294,24 @@ impl Table {
         self.tell(|table| (by.party(), What::Applied(rule), on.map(|on| table.name(on))));
     }
 
+    /// Tells it of a rule that a coroutine has applied.
+    fn tell_own(&mut self, rule: Rule, by: Id, on: Option<Id>) {
+        if self.observer.is_some() {
+            let by = self.as_requester(by);
+            self.tell_rule(rule, &by, on);
+        }
+    }
+
     /// A coroutine as the one who asks.
     pub(crate) fn as_requester(&self, id: Id) -> Requester {
         Requester::Coroutine(id, self.name(id))
     }
 
-    /// Whoever is to be woken, and what is to be dropped, when the lock is free.
-    pub(crate) fn take_leavings(&mut self) -> (Vec<Waiter>, Vec<Box<dyn Send>>) {
-        (core::mem::take(&mut self.wakes), core::mem::take(&mut self.garbage))
+    /// Whoever is to be woken, and what is to be dropped, when the lock is free: mostly nothing.
+    pub(crate) fn take_leavings(&mut self) -> Option<(Vec<Waiter>, Vec<Box<dyn Send>>)> {
+        let is_nothing = self.wakes.is_empty() && self.garbage.is_empty();
+        (!is_nothing)
+            .then(|| (core::mem::take(&mut self.wakes), core::mem::take(&mut self.garbage)))
     }
 
     /// Whether somebody could be scheduled.
