@@ -11,9 +11,11 @@ use crate::outcome::{Outcome, Verdict};
 mod components;
 mod create;
 pub mod explore;
+pub mod files;
 pub mod flexible;
 mod fresh;
 pub mod hop;
+pub mod http;
 mod instructions;
 pub mod memory;
 pub mod messages;
@@ -137,7 +139,7 @@ impl Scale {
 
 /// Every bench, in the order of the report.
 pub fn all() -> &'static [Bench] {
-    static ALL: [Bench; 40] = [
+    static ALL: &[Bench] = &[
         resume::DEPTH_0,
         resume::DEPTH_1,
         resume::DEPTH_4,
@@ -178,6 +180,8 @@ pub fn all() -> &'static [Bench] {
         sockets::ECHO,
         sockets::ECHO_IDLE,
         sockets::CONNECT,
+        http::HTTP,
+        files::FILE_READ,
     ];
-    &ALL
+    ALL
 }

@@ -105,6 +105,14 @@ pub fn pipeline() -> Vec<Contender> {
     vec![]
 }
 
+pub fn http(_: Connections, _: Load) -> Vec<Contender> {
+    vec![]
+}
+
+pub fn file_read() -> Vec<Contender> {
+    vec![]
+}
+
 pub fn call(_: u64) -> Vec<Contender> {
     vec![]
 }

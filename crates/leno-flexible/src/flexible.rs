@@ -182,6 +182,16 @@ impl<P: Send + 'static, R: Send + 'static> Flexible<P, R> {
         self.call_as(parameter, true, None)
     }
 
+    /// Busy or not, and for at most `limit` if there is one.
+    #[track_caller]
+    pub(crate) fn call_patiently(
+        &self,
+        parameter: P,
+        limit: Option<Duration>,
+    ) -> Result<R, CallError> {
+        self.call_as(parameter, true, limit.map(deadline_in))
+    }
+
     #[track_caller]
     fn call_as(&self, parameter: P, waits: bool, limit: Option<Time>) -> Result<R, CallError> {
         let shared = self.shared();

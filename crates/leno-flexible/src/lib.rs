@@ -8,6 +8,7 @@
 //! - [`spinning`] and [`Builder::attached_only`]: shapes, which combine.
 //! - [`policy`]: who is active next, and whose call is served next, is user code.
 //! - [`Snapshot`]: who is doing what, who waits for whom. [`Event`]: each rule as it is applied.
+//! - [`synchroniser`]: built from them: locks for readers and writers, rendezvous, semaphores, monitors, chords.
 //! - [`model`]: the rules, as a program that can be run, explored and compared with.
 //!
 //! ```
@@ -46,6 +47,7 @@ mod scheduler;
 mod shared;
 mod snapshot;
 mod state;
+pub mod synchroniser;
 mod system;
 mod table;
 mod threadless;

@@ -141,6 +141,10 @@ impl System {
         Builder::new(self.shared.clone(), name.into())
     }
 
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
     /// Its coroutines as they are, and who waits for whom.
     pub fn snapshot(&self) -> Snapshot {
         self.shared.lock().snapshot()

@@ -214,3 +214,25 @@ fn a_system_that_ends_answers_everybody() {
         assert!(m.kick().is_err());
     });
 }
+
+#[test]
+fn f10_one_that_yields_to_the_kernel_waits_for_its_turn() {
+    explore(|| {
+        let (system, inside) = (System::new(), Arc::new(AtomicUsize::new(0)));
+        let both = ["a", "b"].map(|name| {
+            let own = inside.clone();
+            system.create(
+                name,
+                spinning(move |me: &mut Me<(), ()>| {
+                    drop(Inside::new(&own));
+                    leno_kernel::yield_now();
+                    drop(Inside::new(&own));
+                    me.detach(());
+                }),
+            )
+        });
+        let threads = both
+            .map(|own| thread::spawn("calls", move || (0..2).for_each(|_| own.call(()).unwrap())));
+        threads.into_iter().for_each(|own| own.join().unwrap());
+    });
+}

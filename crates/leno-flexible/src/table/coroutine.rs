@@ -96,7 +96,8 @@ impl Table {
             return Some(Refusal::Cycle { caller: self.name(n), callee: self.name(m) });
         }
         if state == State::Terminated {
-            return Some(Refusal::Terminated { coroutine: own.name.clone() });
+            let by = self.as_requester(n).party();
+            return Some(Refusal::Terminated { by, coroutine: own.name.clone() });
         }
         let is_attached = own.caller.is_some() && (is_call || self.is_simula);
         if state == State::Idle && !is_attached {

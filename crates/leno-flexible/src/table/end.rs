@@ -40,7 +40,9 @@ impl Table {
                     Ending::Panicked(payload) => {
                         call.fail(CallError::Failed(Failure::new(name, payload)))
                     }
-                    Ending::Exited => call.fail(Refusal::Terminated { coroutine: name }.into()),
+                    Ending::Exited => {
+                        call.fail(Refusal::Terminated { by: from.party(), coroutine: name }.into())
+                    }
                 };
                 (self.release(from, waiter), None)
             }
@@ -99,7 +101,9 @@ impl Table {
         }
         for request in core::mem::take(&mut self.cell_mut(m).requests) {
             let Some(call) = request.call else { continue };
-            let waiter = call.fail(Refusal::Terminated { coroutine: coroutine.clone() }.into());
+            let by = request.from.party();
+            let refusal = Refusal::Terminated { by, coroutine: coroutine.clone() };
+            let waiter = call.fail(refusal.into());
             match request.from {
                 Requester::Outside(_) => self.wakes.extend(waiter),
                 Requester::Coroutine(n, _) => {

@@ -1,0 +1,70 @@
+//! Joins of three and four: joins of joins, whose messages are flat.
+
+use crate::channel::{Link, Linked};
+use crate::join::Join;
+use crate::source::{Sealed, Source};
+use crate::state::Take;
+
+/// A join of `N` sources with flat messages.
+#[derive(Clone)]
+pub struct Flat<X, const N: usize> {
+    pub(crate) inner: X,
+}
+
+type Two<A, B> = Join<A, B>;
+type Three<A, B, C> = Join<Two<A, B>, C>;
+type Four<A, B, C, D> = Join<Three<A, B, C>, D>;
+
+macro_rules! flat {
+    ($count:literal, $nested:ident, ($($part:ident)*), $shape:pat => $built:expr, $back:expr) => {
+        impl<G: crate::mode::Schedule, $($part: Source<S = G>),*> Source for Flat<$nested<$($part),*>, $count> {}
+
+        impl<G: crate::mode::Schedule, $($part: Source<S = G>),*> Sealed for Flat<$nested<$($part),*>, $count> {
+            type Item = ($($part::Item,)*);
+            type S = G;
+
+            fn first(&self) -> u64 {
+                self.inner.first()
+            }
+
+            fn each(&self, f: &mut dyn FnMut(&dyn Link<G>)) {
+                self.inner.each(f);
+            }
+
+            fn peek(&self) -> Take<()> {
+                self.inner.peek()
+            }
+
+            fn take(&self, in_order: bool) -> Take<Self::Item> {
+                match self.inner.take(in_order) {
+                    Take::Got($shape) => Take::Got($built),
+                    Take::Empty => Take::Empty,
+                    Take::Closed => Take::Closed,
+                }
+            }
+
+            fn give_back(&self, item: Self::Item) {
+                let nest = $back;
+                self.inner.give_back(nest(item));
+            }
+
+            fn in_order<E>(
+                &self,
+                pause: &mut impl FnMut(&Linked<G>) -> Result<(), E>,
+            ) -> Result<Option<Self::Item>, E> {
+                Ok(self.inner.in_order(pause)?.map(|$shape| $built))
+            }
+
+            fn leave(&self) -> bool {
+                self.inner.leave()
+            }
+
+            fn linked(&self) -> &Linked<G> {
+                self.inner.linked()
+            }
+        }
+    };
+}
+
+flat!(3, Three, (A B C), ((a, b), c) => (a, b, c), |(a, b, c)| ((a, b), c));
+flat!(4, Four, (A B C D), (((a, b), c), d) => (a, b, c, d), |(a, b, c, d)| (((a, b), c), d));

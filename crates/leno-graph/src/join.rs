@@ -1,0 +1,258 @@
+//! Joins: one message of each of several sources, or nothing.
+//!
+//! Four implementations, by mode (Porsev 2023, 5.6):
+//!
+//! | | sequential | parallel |
+//! | --- | --- | --- |
+//! | deterministic | receives from one after the other | starts all senders, then receives from one after the other |
+//! | non-deterministic | starts all senders, looks at all, receives when all have something | takes from each, and gives everything back if one has nothing |
+//!
+//! The order is that of channel numbers in all of them. A join is closed as soon as one of its sources
+//! is, and then cancels the others.
+//!
+//! Not here: joins of three and more. They are joins of joins; see [`flat`](crate::flat).
+
+use crate::channel::{Link, Linked};
+use crate::mode::Sealed as _;
+use crate::source::{Sealed, Source};
+use crate::state::Take;
+
+/// Two sources, joined: pairs.
+#[derive(Clone)]
+pub struct Join<A, B> {
+    pub(crate) left: A,
+    pub(crate) right: B,
+}
+
+/// Any number of sources of one kind, joined: vectors.
+#[derive(Clone)]
+pub struct JoinAll<X> {
+    pub(crate) parts: Vec<X>,
+}
+
+type Pair<A, B> = (<A as Sealed>::Item, <B as Sealed>::Item);
+
+/// Takes from `one` and then from `other`, or from none.
+fn take_both<A: Source, B: Source<S = A::S>>(
+    one: &A,
+    other: &B,
+    in_order: bool,
+) -> Take<(A::Item, B::Item)> {
+    let first = match one.take(in_order) {
+        Take::Got(first) => first,
+        Take::Empty => return Take::Empty,
+        Take::Closed => return Take::Closed,
+    };
+    match other.take(in_order) {
+        Take::Got(second) => Take::Got((first, second)),
+        Take::Empty => {
+            one.give_back(first);
+            Take::Empty
+        }
+        Take::Closed => {
+            one.give_back(first);
+            Take::Closed
+        }
+    }
+}
+
+/// Receives from `one` and then from `other`; what was received is given back if that is stopped.
+fn receive_both<A: Source, B: Source<S = A::S>, E>(
+    one: &A,
+    other: &B,
+    pause: &mut impl FnMut(&Linked<A::S>) -> Result<(), E>,
+) -> Result<Option<Pair<A, B>>, E> {
+    let Some(first) = one.in_order(pause)? else { return Ok(None) };
+    match other.in_order(pause) {
+        Ok(Some(second)) => Ok(Some((first, second))),
+        Ok(None) => Ok(None),
+        Err(why) => {
+            one.give_back(first);
+            Err(why)
+        }
+    }
+}
+
+fn swap<A, B>((a, b): (A, B)) -> (B, A) {
+    (b, a)
+}
+
+impl<A: Source, B: Source<S = A::S>> Source for Join<A, B> {}
+
+impl<A: Source, B: Source<S = A::S>> Sealed for Join<A, B> {
+    type Item = (A::Item, B::Item);
+    type S = A::S;
+
+    fn first(&self) -> u64 {
+        self.left.first().min(self.right.first())
+    }
+
+    fn each(&self, f: &mut dyn FnMut(&dyn Link<A::S>)) {
+        self.left.each(f);
+        self.right.each(f);
+    }
+
+    fn peek(&self) -> Take<()> {
+        match (self.left.peek(), self.right.peek()) {
+            (Take::Closed, _) | (_, Take::Closed) => Take::Closed,
+            (Take::Got(()), Take::Got(())) => Take::Got(()),
+            _ => Take::Empty,
+        }
+    }
+
+    fn take(&self, in_order: bool) -> Take<Self::Item> {
+        if A::S::LOOKS_FIRST && !in_order && self.peek() == Take::Empty {
+            return Take::Empty;
+        }
+        let taken = if self.left.first() <= self.right.first() {
+            take_both(&self.left, &self.right, in_order)
+        } else {
+            match take_both(&self.right, &self.left, in_order) {
+                Take::Got(pair) => Take::Got(swap(pair)),
+                Take::Empty => Take::Empty,
+                Take::Closed => Take::Closed,
+            }
+        };
+        match taken {
+            Take::Got(pair) => Take::Got(pair),
+            Take::Empty if in_order || self.peek() != Take::Closed => Take::Empty,
+            _ => {
+                self.leave();
+                Take::Closed
+            }
+        }
+    }
+
+    fn give_back(&self, (left, right): Self::Item) {
+        // The one that was taken last first, for they may be of one channel.
+        self.right.give_back(right);
+        self.left.give_back(left);
+    }
+
+    fn in_order<E>(
+        &self,
+        pause: &mut impl FnMut(&Linked<A::S>) -> Result<(), E>,
+    ) -> Result<Option<Self::Item>, E> {
+        let pair = if self.left.first() <= self.right.first() {
+            receive_both(&self.left, &self.right, pause)?
+        } else {
+            receive_both(&self.right, &self.left, pause)?.map(swap)
+        };
+        if pair.is_none() {
+            self.leave();
+        }
+        Ok(pair)
+    }
+
+    fn leave(&self) -> bool {
+        let left = self.left.leave();
+        self.right.leave() || left
+    }
+
+    fn linked(&self) -> &Linked<A::S> {
+        self.left.linked()
+    }
+}
+
+impl<X: Source> JoinAll<X> {
+    /// Its parts in the order of channel numbers.
+    fn order(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.parts.len()).collect();
+        order.sort_by_key(|part| self.parts[*part].first());
+        order
+    }
+
+    /// Rolls back, the last one first.
+    fn roll_back(&self, order: &[usize], items: &mut [Option<X::Item>]) {
+        for part in order.iter().rev() {
+            if let Some(item) = items[*part].take() {
+                self.parts[*part].give_back(item);
+            }
+        }
+    }
+}
+
+impl<X: Source> Source for JoinAll<X> {}
+
+impl<X: Source> Sealed for JoinAll<X> {
+    type Item = Vec<X::Item>;
+    type S = X::S;
+
+    fn first(&self) -> u64 {
+        self.parts.iter().map(|part| part.first()).min().unwrap_or(u64::MAX)
+    }
+
+    fn each(&self, f: &mut dyn FnMut(&dyn Link<X::S>)) {
+        self.parts.iter().for_each(|part| part.each(f));
+    }
+
+    fn peek(&self) -> Take<()> {
+        let mut all = Take::Got(());
+        for part in &self.parts {
+            match part.peek() {
+                Take::Closed => return Take::Closed,
+                Take::Empty => all = Take::Empty,
+                Take::Got(()) => {}
+            }
+        }
+        all
+    }
+
+    fn take(&self, in_order: bool) -> Take<Self::Item> {
+        if X::S::LOOKS_FIRST && !in_order && self.peek() == Take::Empty {
+            return Take::Empty;
+        }
+        let (order, mut items) = (self.order(), Vec::new());
+        items.resize_with(self.parts.len(), || None);
+        for part in &order {
+            match self.parts[*part].take(in_order) {
+                Take::Got(item) => items[*part] = Some(item),
+                other => {
+                    let is_closed = matches!(other, Take::Closed);
+                    self.roll_back(&order, &mut items);
+                    if is_closed || !in_order && self.peek() == Take::Closed {
+                        self.leave();
+                        return Take::Closed;
+                    }
+                    return Take::Empty;
+                }
+            }
+        }
+        Take::Got(items.into_iter().flatten().collect())
+    }
+
+    fn give_back(&self, item: Self::Item) {
+        let mut items: Vec<Option<X::Item>> = item.into_iter().map(Some).collect();
+        self.roll_back(&self.order(), &mut items);
+    }
+
+    fn in_order<E>(
+        &self,
+        pause: &mut impl FnMut(&Linked<X::S>) -> Result<(), E>,
+    ) -> Result<Option<Self::Item>, E> {
+        let (order, mut items) = (self.order(), Vec::new());
+        items.resize_with(self.parts.len(), || None);
+        for part in &order {
+            match self.parts[*part].in_order(pause) {
+                Ok(Some(item)) => items[*part] = Some(item),
+                Ok(None) => {
+                    self.leave();
+                    return Ok(None);
+                }
+                Err(why) => {
+                    self.roll_back(&order, &mut items);
+                    return Err(why);
+                }
+            }
+        }
+        Ok(Some(items.into_iter().flatten().collect()))
+    }
+
+    fn leave(&self) -> bool {
+        self.parts.iter().filter(|part| part.leave()).count() > 0
+    }
+
+    fn linked(&self) -> &Linked<X::S> {
+        self.parts[0].linked()
+    }
+}

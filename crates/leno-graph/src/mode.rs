@@ -1,0 +1,143 @@
+//! The four modes: deterministic or not, sequential or parallel, as types.
+//!
+//! Everything that both schedules share is written once over a [`Schedule`]: how something is referred
+//! to and locked, who waits, and what sending and receiving do when they cannot go on. What only
+//! non-deterministic graphs may do is a method of graphs, tokens and contexts of that kind alone.
+
+use core::fmt::Debug;
+use core::ops::{Deref, DerefMut};
+use core::task::{Context, Poll};
+
+use crate::channel::{Channel, Link};
+use crate::cx::{Caller, FutureCx};
+use crate::error::Deadlock;
+use crate::run::Temperature;
+use crate::sender::Unsent;
+use crate::source::Source;
+use crate::state::Counters;
+
+/// The result cannot depend on the schedule: each channel has one sender and one receiver, nothing is
+/// merged, and no node sees a clock.
+#[derive(Clone, Copy, Debug)]
+pub enum Deterministic {}
+
+/// Channels may have many ends and be merged, and nodes may see clocks and the world.
+#[derive(Clone, Copy, Debug)]
+pub enum NonDeterministic {}
+
+/// [`Deterministic`] or [`NonDeterministic`].
+pub trait Determinism: SealedKind + Debug + 'static {}
+
+/// What a kind of graph consists of; nobody else can make one.
+pub trait SealedKind {
+    /// Whether the result cannot depend on the schedule.
+    const DETERMINISTIC: bool;
+}
+
+impl Determinism for Deterministic {}
+impl SealedKind for Deterministic {
+    const DETERMINISTIC: bool = true;
+}
+
+impl Determinism for NonDeterministic {}
+impl SealedKind for NonDeterministic {
+    const DETERMINISTIC: bool = false;
+}
+
+/// On the thread that sends or receives from outside; bodies and messages need not be `Send`.
+#[derive(Clone, Copy, Debug)]
+pub enum Sequential {}
+
+/// On several cores; bodies and messages are `Send`.
+#[derive(Clone, Copy, Debug)]
+pub enum Parallel {}
+
+/// [`Sequential`] or [`Parallel`].
+pub trait Schedule: Sealed + Sized + Debug + 'static {}
+
+impl Schedule for Sequential {}
+impl Schedule for Parallel {}
+
+/// What a schedule consists of; nobody else can make one.
+#[doc(hidden)]
+pub trait Sealed {
+    /// Whether joins look at all sources before they take from any.
+    const LOOKS_FIRST: bool;
+    /// Whether several cores run it.
+    const IS_PARALLEL: bool;
+    /// A counted reference.
+    type Ref<X>: Clone + Deref<Target = X>;
+    /// Something that is used by one at a time.
+    type Lock<X>;
+    /// The right to use it.
+    type Guard<'a, X: 'a>: DerefMut<Target = X>;
+    /// What runs the nodes of a graph.
+    type Core: Clone;
+    /// How a node suspends.
+    type Way<'a>: Copy;
+    /// Who waits at a channel.
+    type Ticket: Clone + PartialEq;
+    /// A channel of any type.
+    type Any: Deref<Target: Link<Self>> + Clone
+    where
+        Self: Schedule;
+    /// How a node comes into being.
+    type Starter;
+    /// Where nodes run.
+    type Host;
+
+    /// Makes a reference.
+    fn refer<X>(target: X) -> Self::Ref<X>;
+    /// Makes a lock.
+    fn guard<X>(content: X) -> Self::Lock<X>;
+    /// Locks.
+    fn lock<X>(lock: &Self::Lock<X>) -> Self::Guard<'_, X>;
+    /// Lets one who waits at a channel go on.
+    fn wake(core: &Self::Core, ticket: Self::Ticket);
+    /// Starts a node that is cold.
+    fn start(core: &Self::Core, node: usize);
+    /// Sends, and waits for room.
+    fn offer<T>(
+        caller: Caller<'_, '_, Self>,
+        channel: &Channel<T, Self>,
+        value: T,
+    ) -> Result<(), Unsent<T>>
+    where
+        Self: Schedule;
+    /// Receives, and waits for a message.
+    fn receive<X: Source<S = Self>>(
+        caller: Caller<'_, '_, Self>,
+        source: &X,
+    ) -> Result<Option<X::Item>, Deadlock>
+    where
+        Self: Schedule;
+    /// Sends, in a node that is a future; `value` is taken, and `ticket` there while it waits.
+    fn poll_offer<T>(
+        cx: &FutureCx<Self>,
+        context: &Context<'_>,
+        channel: &Channel<T, Self>,
+        value: &mut Option<T>,
+        ticket: &mut Option<Self::Ticket>,
+    ) -> Poll<Result<(), T>>
+    where
+        Self: Schedule;
+    /// Receives, in a node that is a future.
+    fn poll_receive<X: Source<S = Self>>(
+        cx: &FutureCx<Self>,
+        context: &Context<'_>,
+        source: &X,
+        ticket: &mut Option<Self::Ticket>,
+    ) -> Poll<Option<X::Item>>
+    where
+        Self: Schedule;
+    /// A node that is a future waits no more; it has not been told to go on.
+    fn forget(core: &Self::Core, ticket: &Self::Ticket);
+    /// An end outside the graph comes (+1) or goes (-1).
+    fn outside(core: &Self::Core, more: bool);
+    /// What has gone through each channel.
+    fn counters(core: &Self::Core) -> Vec<Counters>;
+    /// Whether a node has run.
+    fn temperature(core: &Self::Core, node: usize) -> Temperature;
+    /// Ends all nodes.
+    fn drain(core: &Self::Core);
+}

@@ -1,0 +1,146 @@
+//! A graph that is built, and runs when something is sent into it or received from it.
+
+use core::marker::PhantomData;
+
+use crate::ends::{Input, Output};
+use crate::error::Deadlock;
+use crate::guarantees::Guarantees;
+use crate::mode::{Determinism, Parallel, Schedule, Sequential};
+use crate::parallel::Host;
+use crate::plan::Shape;
+use crate::receiver::Outlet;
+use crate::sender::Inlet;
+use crate::source::Source;
+use crate::state::Counters;
+
+/// A graph that is built. Nothing runs before the first send or receive from outside; then each node
+/// starts when something is first expected from it, or for it. Dropping it ends all its nodes.
+pub struct Run<D: Determinism, S: Schedule> {
+    pub(crate) core: S::Core,
+    pub(crate) shape: Shape,
+    pub(crate) guarantees: Guarantees,
+    pub(crate) ids: Vec<u64>,
+    pub(crate) host: S::Host,
+    pub(crate) kind: PhantomData<D>,
+}
+
+/// One node of a graph, by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct NodeId(pub(crate) usize);
+
+/// Whether a node has run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Temperature {
+    /// It has not started: nothing has been expected from it or for it yet.
+    Cold,
+    /// It has started.
+    Hot,
+    /// Its body has returned, panicked, or was ended with the graph.
+    Ended,
+}
+
+impl<D: Determinism, S: Schedule> Run<D, S> {
+    /// Opens an end to receive from outside.
+    ///
+    /// # Panics
+    /// If it is of another graph.
+    #[track_caller]
+    pub fn outlet<X: Source<S = S>, K: Determinism>(&self, end: Input<X, K>) -> Outlet<X> {
+        assert!(self.ids.contains(&end.graph), "an end to receive from belongs to another graph");
+        Outlet::new(end.source)
+    }
+
+    /// Opens an end to send through from outside.
+    ///
+    /// # Panics
+    /// If it is of another graph.
+    #[track_caller]
+    pub fn inlet<T, K: Determinism>(&self, end: Output<T, K, S>) -> Inlet<T, S> {
+        let name = &end.tip.channel.name;
+        assert!(self.ids.contains(&end.graph), "channel '{name}' belongs to another graph");
+        Inlet::new(end.tip)
+    }
+
+    /// What was certain of it before it ran.
+    pub fn guarantees(&self) -> &Guarantees {
+        &self.guarantees
+    }
+
+    /// What a node is called.
+    pub fn name(&self, node: NodeId) -> &str {
+        &self.shape.nodes[node.0].name
+    }
+
+    /// Whether a node has run.
+    pub fn temperature(&self, node: NodeId) -> Temperature {
+        S::temperature(&self.core, node.0)
+    }
+
+    /// What has gone through each channel, by name, in the order in which they were made.
+    pub fn counters(&self) -> Vec<(String, Counters)> {
+        let names = self.shape.wires.iter().map(|wire| wire.name.clone());
+        names.zip(S::counters(&self.core)).collect()
+    }
+}
+
+impl<D: Determinism> Run<D, Sequential> {
+    /// Starts a node that is cold, though nothing is expected from it yet: in a deterministic graph it
+    /// runs now until it first waits, in others when its turn comes.
+    ///
+    /// # Panics
+    /// With the panic of the node.
+    #[track_caller]
+    pub fn start(&self, node: NodeId) {
+        self.core.start_early(node.0);
+    }
+
+    /// Runs all nodes that have started, and those for which there are messages, to their ends.
+    ///
+    /// # Blocking
+    /// The calling thread, or coroutine.
+    ///
+    /// # Errors
+    /// When some can never go on, unless someone outside sends or receives: who waits for what.
+    ///
+    /// # Panics
+    /// With the panic of a node.
+    #[track_caller]
+    pub fn finish(&self) -> Result<(), Deadlock> {
+        self.core.finish()
+    }
+}
+
+impl<D: Determinism> Run<D, Parallel> {
+    /// Starts a node that is cold, though nothing is expected from it yet.
+    pub fn start(&self, node: NodeId) {
+        <Parallel as crate::mode::Sealed>::start(&self.core, node.0);
+    }
+
+    /// Waits until all nodes that have started have ended.
+    ///
+    /// # Blocking
+    /// Parks the calling coroutine, or blocks the calling thread.
+    ///
+    /// # Cancellation
+    /// When the calling coroutine is to exit, its stack unwinds.
+    ///
+    /// # Errors
+    /// When some can never go on, unless someone outside sends or receives: who waits for what.
+    pub fn finish(&self) -> Result<(), Deadlock> {
+        self.core.finish()
+    }
+
+    /// How many cores run it; `None` if those of the system in which it was built.
+    pub fn cores(&self) -> Option<usize> {
+        match &self.host {
+            Host::Own(system) => Some(system.cores()),
+            Host::Here => None,
+        }
+    }
+}
+
+impl<D: Determinism, S: Schedule> Drop for Run<D, S> {
+    fn drop(&mut self) {
+        S::drain(&self.core);
+    }
+}

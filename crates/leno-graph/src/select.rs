@@ -1,0 +1,95 @@
+//! Selects: a message of whichever of two sources has one. Only in non-deterministic graphs.
+//!
+//! The left one is asked first. A select is closed when both are.
+
+use crate::channel::{Link, Linked};
+use crate::source::{Sealed, Source};
+use crate::state::Take;
+
+/// Two sources, of which either will do.
+#[derive(Clone)]
+pub struct Select<A, B> {
+    pub(crate) left: A,
+    pub(crate) right: B,
+}
+
+/// From which side a message of a select is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Side<A, B> {
+    /// The first of the two.
+    Left(A),
+    /// The second of the two.
+    Right(B),
+}
+
+impl<T> Side<T, T> {
+    /// The message, from whichever side.
+    pub fn into_inner(self) -> T {
+        match self {
+            Side::Left(value) | Side::Right(value) => value,
+        }
+    }
+}
+
+impl<A: Source, B: Source<S = A::S>> Source for Select<A, B> {}
+
+impl<A: Source, B: Source<S = A::S>> Sealed for Select<A, B> {
+    type Item = Side<A::Item, B::Item>;
+    type S = A::S;
+
+    fn first(&self) -> u64 {
+        self.left.first().min(self.right.first())
+    }
+
+    fn each(&self, f: &mut dyn FnMut(&dyn Link<A::S>)) {
+        self.left.each(f);
+        self.right.each(f);
+    }
+
+    fn peek(&self) -> Take<()> {
+        match (self.left.peek(), self.right.peek()) {
+            (Take::Got(()), _) | (_, Take::Got(())) => Take::Got(()),
+            (Take::Closed, Take::Closed) => Take::Closed,
+            _ => Take::Empty,
+        }
+    }
+
+    fn take(&self, in_order: bool) -> Take<Self::Item> {
+        let left = self.left.take(in_order);
+        if let Take::Got(item) = left {
+            return Take::Got(Side::Left(item));
+        }
+        match (left, self.right.take(in_order)) {
+            (_, Take::Got(item)) => Take::Got(Side::Right(item)),
+            (Take::Closed, Take::Closed) => Take::Closed,
+            _ => Take::Empty,
+        }
+    }
+
+    fn give_back(&self, item: Self::Item) {
+        match item {
+            Side::Left(item) => self.left.give_back(item),
+            Side::Right(item) => self.right.give_back(item),
+        }
+    }
+
+    fn in_order<E>(
+        &self,
+        pause: &mut impl FnMut(&Linked<A::S>) -> Result<(), E>,
+    ) -> Result<Option<Self::Item>, E> {
+        // Never called: deterministic graphs have no select, and others do not receive in order.
+        if let Some(item) = self.left.in_order(pause)? {
+            return Ok(Some(Side::Left(item)));
+        }
+        Ok(self.right.in_order(pause)?.map(Side::Right))
+    }
+
+    fn leave(&self) -> bool {
+        let left = self.left.leave();
+        self.right.leave() || left
+    }
+
+    fn linked(&self) -> &Linked<A::S> {
+        self.left.linked()
+    }
+}

@@ -1,0 +1,245 @@
+//! How a deterministic graph is run on one thread: control passes from whoever needs something to
+//! whoever can give it, and back. There is no queue, and nothing is allocated for a message.
+//!
+//! Each who waits, waits for exactly one other: a receiver for the sender of its channel, a sender for
+//! the receiver. So those who wait form a chain, from the one outside to the one who runs; each knows who
+//! waits for it. `next` says who runs next:
+//!
+//! - Who cannot go on suspends, and the one that it waits for is added to the chain, with those that one
+//!   waits for, up to one who can run.
+//! - Who has sent a message that fills the channel for which its demander waits, hands control to it at
+//!   once, as an iterator returns to its caller.
+//! - Whenever someone suspends or ends, and its demander can go on, that one does, and the chain is
+//!   shorter by one.
+//!
+//! If the next in the chain is in it already, those between wait for each other: a deadlock. If one of
+//! them waits to send, a larger channel would help (an *artificial* deadlock): the smallest full one
+//! grows, if the graph says so.
+
+use std::rc::Rc;
+
+use super::Core;
+use crate::error::{Deadlock, Wait};
+use crate::run::Temperature;
+
+/// The one outside.
+pub(super) const OUTSIDE: usize = usize::MAX;
+pub(super) const NOBODY: usize = usize::MAX - 1;
+
+/// What someone waits for; channels and nodes by their index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Want {
+    Nothing,
+    Receive(usize),
+    Send(usize),
+    /// The end of a node.
+    End(usize),
+}
+
+impl Core {
+    #[inline(always)]
+    fn want(&self, who: usize) -> Want {
+        if who == OUTSIDE { self.root.get() } else { self.node(who).want.get() }
+    }
+
+    fn is_satisfied(&self, want: Want) -> bool {
+        match want {
+            Want::Nothing => true,
+            Want::Receive(wire) => self.wire(wire).can_take(),
+            Want::Send(wire) => self.wire(wire).can_push(),
+            Want::End(node) => self.node(node).temperature.get() == Temperature::Ended,
+        }
+    }
+
+    /// Who can give what is wanted.
+    fn partner(&self, want: Want) -> usize {
+        let linked = |wire: usize| self.wire(wire).get_linked();
+        match want {
+            Want::Nothing => NOBODY,
+            Want::Receive(wire) => {
+                linked(wire).and_then(|own| own.producers.first().copied()).unwrap_or(OUTSIDE)
+            }
+            Want::Send(wire) => {
+                linked(wire).and_then(|own| own.consumers.first().copied()).unwrap_or(OUTSIDE)
+            }
+            Want::End(node) => node,
+        }
+    }
+
+    /// Whether control is to be handed to whoever waits for the message just sent by `node`.
+    #[inline(always)]
+    pub(super) fn hands_over(&self, node: usize, wire: usize) -> bool {
+        let demander = self.node(node).demander.get();
+        let is_awaited = self.want(demander) == Want::Receive(wire);
+        if is_awaited {
+            self.next.set(demander);
+        }
+        is_awaited
+    }
+
+    /// Runs nodes until `want`, of the one outside, is satisfied.
+    #[track_caller]
+    pub(super) fn drive(self: &Rc<Core>, want: Want) -> Result<(), Deadlock> {
+        let _running = self.enter();
+        self.root.set(want);
+        let unlinks = Unlinks(self);
+        let mut top = OUTSIDE;
+        loop {
+            let partner = self.partner(self.want(top));
+            if partner >= NOBODY || self.node(partner).is_in_chain.get() {
+                match self.grow(top, partner) {
+                    Some(who) => top = who,
+                    None => return Err(self.explain_chain(top)),
+                }
+                if top == OUTSIDE {
+                    return Ok(());
+                }
+            } else {
+                self.node(partner).demander.set(top);
+                self.node(partner).is_in_chain.set(true);
+                top = partner;
+            }
+            top = self.run_chain(top);
+            if top == OUTSIDE {
+                // Everyone has left the chain.
+                core::mem::forget(unlinks);
+                return Ok(());
+            }
+        }
+    }
+
+    /// Runs whoever is at the top of the chain and can run, until the top waits for someone who is not
+    /// in the chain.
+    #[inline(always)]
+    fn run_chain(self: &Rc<Core>, mut top: usize) -> usize {
+        if !self.is_satisfied(self.want(top)) {
+            return top;
+        }
+        loop {
+            let node = self.node(top);
+            node.want.set(Want::Nothing);
+            self.next.set(NOBODY);
+            self.run_node(top);
+            let demander = node.demander.get();
+            if self.next.get() == demander || self.is_satisfied(self.want(demander)) {
+                node.is_in_chain.set(false);
+                if demander == OUTSIDE {
+                    return OUTSIDE;
+                }
+                top = demander;
+            } else if !self.is_satisfied(node.want.get()) {
+                return top;
+            }
+        }
+    }
+
+    /// Lets one who was sent something from outside have a look at it, if it can run.
+    #[track_caller]
+    pub(super) fn nudge(self: &Rc<Core>, index: usize) {
+        let node = self.node(index);
+        if self.is_satisfied(node.want.get()) {
+            let _running = self.enter();
+            self.root.set(Want::Nothing);
+            let unlinks = Unlinks(self);
+            node.demander.set(OUTSIDE);
+            node.want.set(Want::Nothing);
+            self.run_node(index);
+            core::mem::forget(unlinks);
+        }
+    }
+
+    /// Makes room in the smallest of the full channels of a circle, if the graph says so: who can go on
+    /// by that, at the top of what is left of the chain.
+    fn grow(&self, top: usize, bottom: usize) -> Option<usize> {
+        if !self.grows {
+            return None;
+        }
+        let (mut smallest, mut who) = (None::<(usize, usize, usize)>, top);
+        loop {
+            if let Want::Send(wire) = self.want(who) {
+                let capacity = self.wire(wire).counters().capacity;
+                if smallest.is_none_or(|(least, ..)| capacity < least) {
+                    smallest = Some((capacity, wire, who));
+                }
+            }
+            if who == OUTSIDE || who == bottom {
+                break;
+            }
+            who = self.node(who).demander.get();
+        }
+        let (_, wire, sender) = smallest?;
+        self.wire(wire).grow();
+        let mut who = top;
+        while who != sender {
+            self.node(who).is_in_chain.set(false);
+            who = self.node(who).demander.get();
+        }
+        Some(sender)
+    }
+
+    /// Who waits for whom, from the one outside on.
+    #[cold]
+    fn explain_chain(&self, top: usize) -> Deadlock {
+        let (mut waits, mut who) = (Vec::new(), top);
+        loop {
+            let name = if who == OUTSIDE { "outside" } else { &self.node(who).name };
+            waits.extend(self.wait_of(name, self.want(who)));
+            if who == OUTSIDE {
+                break;
+            }
+            who = self.node(who).demander.get();
+        }
+        waits.reverse();
+        Deadlock { waits }
+    }
+
+    pub(super) fn wait_of(&self, name: &str, want: Want) -> Option<Wait> {
+        let (sends, wire) = match want {
+            Want::Nothing | Want::End(_) => return None,
+            Want::Receive(wire) => (false, wire),
+            Want::Send(wire) => (true, wire),
+        };
+        let (node, channel) = (name.to_owned(), self.wire(wire).name().to_owned());
+        Some(Wait { node, sends, channel })
+    }
+
+    /// Runs all who have started, and all who have something to receive, to their ends.
+    #[track_caller]
+    pub(crate) fn finish(self: &Rc<Core>) -> Result<(), Deadlock> {
+        if !self.is_chain {
+            return self.finish_loop();
+        }
+        let count = self.nodes.get().map_or(0, |nodes| nodes.len());
+        loop {
+            let has_input = |node: usize| {
+                let wires = self.wires().iter();
+                let mut inputs = wires.filter(|wire| {
+                    wire.get_linked().is_some_and(|linked| linked.consumers.contains(&node))
+                });
+                inputs.any(|wire| wire.has_message())
+            };
+            let due = (0..count).find(|node| match self.temperature(*node) {
+                Temperature::Hot => true,
+                Temperature::Cold => has_input(*node),
+                Temperature::Ended => false,
+            });
+            match due {
+                Some(node) => self.drive(Want::End(node))?,
+                None => return Ok(()),
+            }
+        }
+    }
+}
+
+/// Takes everyone out of the chain, whichever way its run ends.
+struct Unlinks<'a>(&'a Core);
+
+impl Drop for Unlinks<'_> {
+    fn drop(&mut self) {
+        self.0.root.set(Want::Nothing);
+        for node in self.0.nodes.get().into_iter().flatten() {
+            node.is_in_chain.set(false);
+            node.demander.set(NOBODY);
+        }
+    }
+}

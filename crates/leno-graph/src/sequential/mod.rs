@@ -1,0 +1,320 @@
+//! What runs sequential graphs: all nodes on the thread that sends or receives from outside.
+//!
+//! Deterministic graphs are run by a chain ([`chain`]), others by an [`EventLoop`]. Both resume
+//! coroutines that nobody schedules; there are no locks.
+
+mod chain;
+mod operate;
+mod poll;
+
+use core::cell::{Cell, OnceCell, RefCell, RefMut};
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll, Waker};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use leno_coroutine::{Coroutine, Step, Suspender};
+
+pub(crate) use chain::Want;
+
+use crate::channel::{Channel, Link};
+use crate::cx::{Caller, FutureCx, NodeCx};
+use crate::error::Deadlock;
+use crate::event_loop::{EventLoop, NodeWaker, waker};
+use crate::mode::{Sealed, Sequential};
+use crate::run::Temperature;
+use crate::sender::Unsent;
+use crate::source::Source;
+use crate::state::Counters;
+
+/// What runs a sequential graph.
+#[doc(hidden)]
+pub struct Core {
+    /// Whether by a chain; else by the event loop.
+    is_chain: bool,
+    /// Whether full channels grow rather than stop everyone.
+    grows: bool,
+    nodes: OnceCell<Box<[Node]>>,
+    wires: OnceCell<Box<[Rc<dyn Link<Sequential>>]>>,
+    /// Who runs next, if whoever ran last has said so.
+    next: Cell<usize>,
+    /// What the one outside waits for.
+    root: Cell<Want>,
+    is_running: Cell<bool>,
+    pub(crate) events: EventLoop,
+}
+
+/// One node.
+pub(crate) struct Node {
+    name: String,
+    starter: RefCell<Option<Starter>>,
+    runner: RefCell<Option<Runner>>,
+    /// What it waits for.
+    want: Cell<Want>,
+    /// Who waits for it, while it is in the chain.
+    demander: Cell<usize>,
+    is_in_chain: Cell<bool>,
+    /// Whether it is among the event loop's tasks.
+    is_queued: Cell<bool>,
+    temperature: Cell<Temperature>,
+}
+
+/// What a node becomes when it starts.
+#[doc(hidden)]
+pub enum Runner {
+    /// With a stack.
+    Stack(Coroutine<(), ()>),
+    /// Without.
+    Future(RefCell<Pin<Box<dyn Future<Output = ()>>>>, Arc<NodeWaker>),
+}
+
+/// How a node comes into being.
+pub(crate) type Starter = Box<dyn FnOnce(&Rc<Core>, usize) -> Runner>;
+
+impl Core {
+    pub(crate) fn new(is_chain: bool, grows: bool) -> Rc<Core> {
+        Rc::new(Core {
+            is_chain,
+            grows,
+            nodes: OnceCell::new(),
+            wires: OnceCell::new(),
+            next: Cell::new(chain::NOBODY),
+            root: Cell::new(Want::Nothing),
+            is_running: Cell::new(false),
+            events: EventLoop::new(),
+        })
+    }
+
+    /// What it is to run.
+    pub(crate) fn set(&self, nodes: Vec<(String, Starter)>, wires: Vec<Rc<dyn Link<Sequential>>>) {
+        let nodes = nodes.into_iter().map(|(name, starter)| Node {
+            name,
+            starter: RefCell::new(Some(starter)),
+            runner: RefCell::new(None),
+            want: Cell::new(Want::Nothing),
+            demander: Cell::new(chain::NOBODY),
+            is_in_chain: Cell::new(false),
+            is_queued: Cell::new(false),
+            temperature: Cell::new(Temperature::Cold),
+        });
+        let is_first =
+            self.nodes.set(nodes.collect()).is_ok() && self.wires.set(wires.into()).is_ok();
+        debug_assert!(is_first, "a graph is built once");
+    }
+
+    #[inline(always)]
+    fn node(&self, node: usize) -> &Node {
+        &self.nodes.get().expect("built")[node]
+    }
+
+    fn wire(&self, wire: usize) -> &dyn Link<Sequential> {
+        &*self.wires.get().expect("built")[wire]
+    }
+
+    pub(crate) fn wires(&self) -> &[Rc<dyn Link<Sequential>>] {
+        self.wires.get().map_or(&[], |wires| wires)
+    }
+
+    pub(crate) fn temperature(&self, node: usize) -> Temperature {
+        self.node(node).temperature.get()
+    }
+
+    /// Suspends the calling node. Not while its own stack unwinds: then `false`.
+    #[inline(always)]
+    pub(crate) fn suspend(&self, cx: &NodeCx<'_, Sequential>) -> bool {
+        cx.way.try_suspend(()).is_ok()
+    }
+
+    /// Runs a node until it suspends or ends.
+    fn run_node(self: &Rc<Core>, index: usize) {
+        let node = self.node(index);
+        if node.temperature.get() != Temperature::Hot {
+            if node.temperature.get() == Temperature::Ended {
+                return;
+            }
+            self.make_hot(index);
+        }
+        let ends = EndsIfUnwound(node);
+        let runner = node.runner.borrow();
+        let is_done = match &*runner {
+            Some(Runner::Stack(coroutine)) => matches!(coroutine.resume(()), Step::Finished(())),
+            Some(Runner::Future(future, own)) => {
+                let mut future = future.borrow_mut();
+                if self.is_chain {
+                    future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready()
+                } else {
+                    future.as_mut().poll(&mut Context::from_waker(&waker(own))).is_ready()
+                }
+            }
+            None => true,
+        };
+        core::mem::forget(ends);
+        if is_done {
+            drop(runner);
+            self.end(node);
+        }
+    }
+
+    #[cold]
+    fn make_hot(self: &Rc<Core>, index: usize) {
+        let node = self.node(index);
+        let starter = node.starter.borrow_mut().take();
+        if let Some(starter) = starter {
+            *node.runner.borrow_mut() = Some(starter(self, index));
+            node.temperature.set(Temperature::Hot);
+        }
+    }
+
+    #[cold]
+    fn end(&self, node: &Node) {
+        node.temperature.set(Temperature::Ended);
+        node.want.set(Want::Nothing);
+        let runner = node.runner.borrow_mut().take();
+        drop(runner);
+    }
+
+    /// Ends all nodes, whose stacks unwind. Ends that are left outside find their channels closed.
+    pub(crate) fn drain(&self) {
+        for node in self.nodes.get().into_iter().flatten() {
+            node.temperature.set(Temperature::Ended);
+            let starter = node.starter.borrow_mut().take();
+            drop(starter);
+            let runner = node.runner.borrow_mut().take();
+            drop(runner);
+        }
+    }
+
+    /// Makes the calling code the one who runs the graph, for the time of a call.
+    #[track_caller]
+    fn enter(&self) -> Running<'_> {
+        assert!(
+            !self.is_running.replace(true),
+            "a sequential graph is run by one at a time: one of its own nodes cannot wait for it from \
+             outside"
+        );
+        Running(self)
+    }
+
+    /// Whether everyone outside, and each node that waits, is in here.
+    pub(crate) fn explain(&self, root: Want) -> Deadlock {
+        let mut waits: Vec<_> = self.wait_of("outside", root).into_iter().collect();
+        let nodes = self.nodes.get().expect("built");
+        let hot = nodes.iter().filter(|node| node.temperature.get() == Temperature::Hot);
+        waits.extend(hot.filter_map(|node| self.wait_of(&node.name, node.want.get())));
+        Deadlock { waits }
+    }
+}
+
+/// Says that a node has ended if a panic leaves it.
+struct EndsIfUnwound<'a>(&'a Node);
+
+impl Drop for EndsIfUnwound<'_> {
+    fn drop(&mut self) {
+        self.0.temperature.set(Temperature::Ended);
+    }
+}
+
+/// The right to run a graph.
+struct Running<'a>(&'a Core);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.is_running.set(false);
+    }
+}
+
+impl Sealed for Sequential {
+    const LOOKS_FIRST: bool = true;
+    const IS_PARALLEL: bool = false;
+    type Ref<X> = Rc<X>;
+    type Lock<X> = RefCell<X>;
+    type Guard<'a, X: 'a> = RefMut<'a, X>;
+    type Core = Rc<Core>;
+    type Way<'a> = &'a Suspender<(), ()>;
+    type Ticket = usize;
+    type Any = Rc<dyn Link<Sequential>>;
+    type Starter = Starter;
+    type Host = ();
+
+    #[inline(always)]
+    fn refer<X>(target: X) -> Rc<X> {
+        Rc::new(target)
+    }
+
+    #[inline(always)]
+    fn guard<X>(content: X) -> RefCell<X> {
+        RefCell::new(content)
+    }
+
+    #[inline(always)]
+    fn lock<X>(lock: &RefCell<X>) -> RefMut<'_, X> {
+        lock.borrow_mut()
+    }
+
+    fn wake(core: &Rc<Core>, node: usize) {
+        if !core.node(node).is_queued.replace(true) {
+            core.events.add_node(node);
+        }
+    }
+
+    fn start(core: &Rc<Core>, node: usize) {
+        if core.node(node).temperature.get() == Temperature::Cold {
+            Sequential::wake(core, node);
+        }
+    }
+
+    #[inline(always)]
+    fn offer<T>(
+        caller: Caller<'_, '_, Sequential>,
+        channel: &Channel<T, Sequential>,
+        value: T,
+    ) -> Result<(), Unsent<T>> {
+        operate::offer(caller, channel, value)
+    }
+
+    #[inline(always)]
+    fn receive<X: Source<S = Sequential>>(
+        caller: Caller<'_, '_, Sequential>,
+        source: &X,
+    ) -> Result<Option<X::Item>, Deadlock> {
+        operate::receive(caller, source)
+    }
+
+    #[inline(always)]
+    fn poll_offer<T>(
+        cx: &FutureCx<Sequential>,
+        _: &Context<'_>,
+        channel: &Channel<T, Sequential>,
+        value: &mut Option<T>,
+        ticket: &mut Option<usize>,
+    ) -> Poll<Result<(), T>> {
+        poll::offer(cx, channel, value, ticket)
+    }
+
+    #[inline(always)]
+    fn poll_receive<X: Source<S = Sequential>>(
+        cx: &FutureCx<Sequential>,
+        _: &Context<'_>,
+        source: &X,
+        ticket: &mut Option<usize>,
+    ) -> Poll<Option<X::Item>> {
+        poll::receive(cx, source, ticket)
+    }
+
+    fn forget(_: &Rc<Core>, _: &usize) {}
+
+    fn outside(_: &Rc<Core>, _: bool) {}
+
+    fn counters(core: &Rc<Core>) -> Vec<Counters> {
+        core.wires().iter().map(|wire| wire.counters()).collect()
+    }
+
+    fn temperature(core: &Rc<Core>, node: usize) -> Temperature {
+        core.temperature(node)
+    }
+
+    fn drain(core: &Rc<Core>) {
+        core.drain();
+    }
+}

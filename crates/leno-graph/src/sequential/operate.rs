@@ -1,0 +1,209 @@
+//! Sending and receiving in sequential graphs.
+
+use std::rc::Rc;
+
+use super::{Core, Want};
+use crate::channel::{Channel, Link};
+use crate::cx::Caller;
+use crate::error::Deadlock;
+use crate::event_loop::Stop;
+use crate::mode::Sequential;
+use crate::sender::Unsent;
+use crate::source::Source;
+use crate::state::{Push, Take};
+
+#[inline(always)]
+pub(super) fn offer<T>(
+    caller: Caller<'_, '_, Sequential>,
+    channel: &Channel<T, Sequential>,
+    mut value: T,
+) -> Result<(), Unsent<T>> {
+    let linked = channel.linked();
+    let core = &linked.core;
+    loop {
+        let (pushed, woken) = channel.push(value);
+        match pushed {
+            Push::Done(is_full) => {
+                match caller {
+                    _ if !core.is_chain => {
+                        linked.wake(woken);
+                        linked.start_consumers();
+                    }
+                    Caller::Node(cx) => {
+                        if is_full && core.hands_over(cx.node, linked.index) {
+                            core.suspend(cx);
+                        }
+                    }
+                    Caller::Outside => linked.consumers.iter().for_each(|node| core.nudge(*node)),
+                }
+                return Ok(());
+            }
+            Push::Refused(value) => return Err(Unsent { value, why: None }),
+            Push::Full(back) => {
+                value = back;
+                if let Err(why) = wait_for_room(&caller, channel) {
+                    return Err(Unsent { value, why });
+                }
+            }
+        }
+    }
+}
+
+/// Waits until a channel may have room. `None` while the node's own stack unwinds.
+#[cold]
+fn wait_for_room<T>(
+    caller: &Caller<'_, '_, Sequential>,
+    channel: &Channel<T, Sequential>,
+) -> Result<(), Option<Deadlock>> {
+    let linked = channel.linked();
+    let core = &linked.core;
+    let want = Want::Send(linked.index);
+    match caller {
+        Caller::Outside if core.is_chain => core.drive(want).map_err(Some),
+        Caller::Outside => {
+            linked.start_consumers();
+            core.run_loop(want, &mut || channel.can_push()).map_err(Some)
+        }
+        Caller::Node(cx) => {
+            core.node(cx.node).want.set(want);
+            if !core.is_chain {
+                linked.start_consumers();
+                channel.state().to_send.push(cx.node);
+            }
+            let went_on = core.suspend(cx);
+            if !core.is_chain {
+                channel.state().to_send.retain(|node| *node != cx.node);
+            }
+            core.node(cx.node).want.set(Want::Nothing);
+            went_on.then_some(()).ok_or(None)
+        }
+    }
+}
+
+#[inline(always)]
+pub(super) fn receive<X: Source<S = Sequential>>(
+    caller: Caller<'_, '_, Sequential>,
+    source: &X,
+) -> Result<Option<X::Item>, Deadlock> {
+    let core = &source.linked().core;
+    if !core.is_chain {
+        return receive_in_loop(core, &caller, source);
+    }
+    let received = source.in_order(&mut |linked| match caller {
+        Caller::Outside => core.drive(Want::Receive(linked.index)).map_err(Some),
+        Caller::Node(cx) => {
+            core.node(cx.node).want.set(Want::Receive(linked.index));
+            core.suspend(cx).then_some(()).ok_or(None)
+        }
+    });
+    match received {
+        Ok(item) => Ok(item),
+        Err(None) => Ok(None),
+        Err(Some(deadlock)) => Err(deadlock),
+    }
+}
+
+fn receive_in_loop<X: Source<S = Sequential>>(
+    core: &Rc<Core>,
+    caller: &Caller<'_, '_, Sequential>,
+    source: &X,
+) -> Result<Option<X::Item>, Deadlock> {
+    loop {
+        match source.receive(false) {
+            Take::Got(item) => return Ok(Some(item)),
+            Take::Closed => return Ok(None),
+            Take::Empty => {}
+        }
+        let mut index = 0;
+        source.each(&mut |wire| {
+            if let Some(linked) = wire.get_linked() {
+                linked.start_producers();
+                index = linked.index;
+            }
+        });
+        let want = Want::Receive(index);
+        match caller {
+            Caller::Outside => {
+                let mut taken = Take::Empty;
+                let mut is_done = || {
+                    taken = source.receive(false);
+                    !matches!(taken, Take::Empty)
+                };
+                core.run_loop(want, &mut is_done)?;
+                if let Take::Got(item) = taken {
+                    return Ok(Some(item));
+                }
+            }
+            Caller::Node(cx) => {
+                source.each(&mut |wire| wire.watch(&cx.node));
+                core.node(cx.node).want.set(want);
+                let went_on = core.suspend(cx);
+                core.node(cx.node).want.set(Want::Nothing);
+                source.each(&mut |wire| wire.unwatch(&cx.node));
+                if !went_on {
+                    return Ok(None);
+                }
+            }
+        }
+    }
+}
+
+impl Core {
+    /// Runs the event loop until `is_done`.
+    #[track_caller]
+    fn run_loop(
+        self: &Rc<Core>,
+        want: Want,
+        is_done: &mut dyn FnMut() -> bool,
+    ) -> Result<(), Deadlock> {
+        let running = self.enter();
+        let stop = self.events.run_until(is_done, &mut |node| {
+            self.node(node).is_queued.set(false);
+            self.run_node(node);
+        });
+        match stop {
+            Stop::Done => Ok(()),
+            Stop::Idle if self.grow_any() => {
+                drop(running);
+                self.run_loop(want, is_done)
+            }
+            Stop::Idle => Err(self.explain(want)),
+        }
+    }
+
+    /// Makes room in the smallest full channel that a node waits to send into, if the graph says so.
+    fn grow_any(&self) -> bool {
+        let senders =
+            self.nodes.get().into_iter().flatten().filter_map(|node| match node.want.get() {
+                Want::Send(wire) => Some(self.wire(wire)),
+                _ => None,
+            });
+        let smallest = senders.min_by_key(|wire| wire.counters().capacity);
+        match smallest.filter(|_| self.grows) {
+            Some(wire) => {
+                wire.grow();
+                wire.get_linked().into_iter().for_each(|own| own.wake(wire.senders_waiting()));
+                true
+            }
+            None => false,
+        }
+    }
+
+    #[track_caller]
+    pub(super) fn finish_loop(self: &Rc<Core>) -> Result<(), Deadlock> {
+        match self.run_loop(Want::Nothing, &mut || false) {
+            Err(deadlock) if !deadlock.waits.is_empty() => Err(deadlock),
+            _ => Ok(()),
+        }
+    }
+
+    /// Starts a node that is cold: in a chain at once, else when its turn comes.
+    #[track_caller]
+    pub(crate) fn start_early(self: &Rc<Core>, node: usize) {
+        if self.is_chain && self.temperature(node) == crate::run::Temperature::Cold {
+            self.nudge(node);
+        } else {
+            <Sequential as crate::mode::Sealed>::start(self, node);
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! What can be received from: one channel, or several that are joined or selected.
+//!
+//! An attempt takes everything or nothing. What it has taken and cannot use it gives back to the front,
+//! while others are shut out (see [`Linked`](crate::channel::Linked)), so that nobody sees the channel
+//! without it. Deterministic graphs receive in order instead: from the channel with the lowest number
+//! first, each until it has a message, so that crossed joins cannot wait for each other.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use crate::channel::{Channel, Link, Linked};
+use crate::mode::Schedule;
+use crate::state::Take;
+
+/// What can be received from.
+pub trait Source: Sealed {}
+
+/// What a source consists of; nobody else can make one.
+#[doc(hidden)]
+pub trait Sealed {
+    /// One message.
+    type Item;
+    /// Of which graphs it is.
+    type S: Schedule;
+
+    /// The lowest number of its channels.
+    fn first(&self) -> u64;
+    /// Calls `f` with each of its channels.
+    fn each(&self, f: &mut dyn FnMut(&dyn Link<Self::S>));
+    /// Looks whether there is something to receive, and takes nothing: `Got` if there is.
+    fn peek(&self) -> Take<()>;
+    /// One attempt, in which everything or nothing is taken. Nobody is woken: see [`Self::receive`]. In
+    /// order, a close counts only when those before it have something, so that what is taken does not
+    /// depend on when it was tried.
+    fn take(&self, in_order: bool) -> Take<Self::Item>;
+
+    /// One attempt, and if it succeeds those are woken for whom there is room now. One that is rolled back
+    /// wakes nobody: else someone who waits to send and someone who waits for more would keep each other
+    /// awake for ever.
+    fn receive(&self, in_order: bool) -> Take<Self::Item> {
+        let linked = self.linked();
+        let gate = linked.shut();
+        let taken = self.take(in_order);
+        let mut woken = Vec::new();
+        if matches!(taken, Take::Got(_)) {
+            self.each(&mut |wire| {
+                if wire.can_push() {
+                    woken.append(&mut wire.senders_waiting());
+                }
+            });
+        }
+        drop(gate);
+        linked.wake(woken);
+        taken
+    }
+    /// Puts a message to the front again.
+    fn give_back(&self, item: Self::Item);
+    /// Receives in the order of channel numbers; `pause` waits for a message in a channel.
+    fn in_order<E>(
+        &self,
+        pause: &mut impl FnMut(&Linked<Self::S>) -> Result<(), E>,
+    ) -> Result<Option<Self::Item>, E>;
+    /// Receives no more. Whether it did until now.
+    fn leave(&self) -> bool;
+    /// Where one of its channels is.
+    fn linked(&self) -> &Linked<Self::S>;
+
+    /// Calls `f` with where each of its channels is.
+    fn each_linked(&self, f: &mut dyn FnMut(&Linked<Self::S>)) {
+        self.each(&mut |wire| wire.get_linked().into_iter().for_each(&mut *f));
+    }
+
+    /// What the kernel calls one of its channels.
+    fn object(&self) -> leno_kernel::Object {
+        let mut object = None;
+        self.each(&mut |wire| object = Some(wire.object()));
+        object.expect("a source has a channel")
+    }
+}
+
+/// An end to receive from one channel.
+pub struct Tap<T, S: Schedule> {
+    pub(crate) channel: S::Ref<Channel<T, S>>,
+    is_open: AtomicBool,
+}
+
+impl<T, S: Schedule> Tap<T, S> {
+    pub(crate) fn new(channel: S::Ref<Channel<T, S>>) -> Tap<T, S> {
+        channel.add_receiver();
+        Tap { channel, is_open: AtomicBool::new(true) }
+    }
+}
+
+impl<T, S: Schedule> Clone for Tap<T, S> {
+    fn clone(&self) -> Self {
+        let is_open = AtomicBool::new(self.is_open.load(Relaxed));
+        if is_open.load(Relaxed) {
+            self.channel.add_receiver();
+        }
+        Tap { channel: self.channel.clone(), is_open }
+    }
+}
+
+impl<T, S: Schedule> Drop for Tap<T, S> {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+impl<T, S: Schedule> Source for Tap<T, S> {}
+
+impl<T, S: Schedule> Sealed for Tap<T, S> {
+    type Item = T;
+    type S = S;
+
+    fn first(&self) -> u64 {
+        self.channel.number
+    }
+
+    fn each(&self, f: &mut dyn FnMut(&dyn Link<S>)) {
+        f(&*self.channel);
+    }
+
+    fn peek(&self) -> Take<()> {
+        let state = self.channel.state();
+        match self.is_open.load(Relaxed) && state.has_message() {
+            true => Take::Got(()),
+            false if state.can_take() || !self.is_open.load(Relaxed) => Take::Closed,
+            false => Take::Empty,
+        }
+    }
+
+    #[inline(always)]
+    fn take(&self, _: bool) -> Take<T> {
+        if !self.is_open.load(Relaxed) {
+            return Take::Closed;
+        }
+        self.channel.state().take()
+    }
+
+    fn give_back(&self, item: T) {
+        self.channel.state().give_back(item);
+    }
+
+    #[inline(always)]
+    fn in_order<E>(
+        &self,
+        pause: &mut impl FnMut(&Linked<S>) -> Result<(), E>,
+    ) -> Result<Option<T>, E> {
+        loop {
+            if !self.is_open.load(Relaxed) {
+                return Ok(None);
+            }
+            let (taken, woken) = self.channel.take();
+            if !woken.is_empty() {
+                self.linked().wake(woken);
+            }
+            match taken {
+                Take::Got(value) => return Ok(Some(value)),
+                Take::Closed => return Ok(None),
+                Take::Empty => pause(self.linked())?,
+            }
+        }
+    }
+
+    fn leave(&self) -> bool {
+        let is_first = self.is_open.swap(false, Relaxed);
+        if is_first {
+            self.channel.cancel_receiver();
+        }
+        is_first
+    }
+
+    fn linked(&self) -> &Linked<S> {
+        self.channel.linked()
+    }
+}
