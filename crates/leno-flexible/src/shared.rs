@@ -8,7 +8,7 @@ use leno_kernel::{
 };
 
 use crate::party::Outsider;
-use crate::table::{Id, Requester, Table};
+use crate::table::{Id, Leavings, Requester, Table};
 use crate::{Failure, Refusal, helm, turn};
 
 /// Is told of failures that reach no caller.
@@ -59,10 +59,7 @@ impl Shared {
         let result = f(&mut table);
         let leavings = table.take_leavings();
         drop(table);
-        if let Some((wakes, garbage)) = leavings {
-            wakes.into_iter().for_each(Waiter::wake);
-            drop(garbage);
-        }
+        leavings.into_iter().for_each(Leavings::see_to);
         result
     }
 

@@ -38,6 +38,19 @@ pub(crate) use end::Ending;
 pub(crate) use schedule::{Body, Next};
 pub(crate) use stackless::Stackless;
 
+/// What an operation leaves for when the lock is free.
+pub(crate) struct Leavings {
+    wakes: Vec<Waiter>,
+    garbage: Vec<Box<dyn Send>>,
+}
+
+impl Leavings {
+    pub(crate) fn see_to(self) {
+        self.wakes.into_iter().for_each(Waiter::wake);
+        drop(self.garbage);
+    }
+}
+
 /// Which coroutine of a table. One that is gone leaves a number that nobody else gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Id {
@@ -308,10 +321,12 @@ impl Table {
     }
 
     /// Whoever is to be woken, and what is to be dropped, when the lock is free: mostly nothing.
-    pub(crate) fn take_leavings(&mut self) -> Option<(Vec<Waiter>, Vec<Box<dyn Send>>)> {
+    pub(crate) fn take_leavings(&mut self) -> Option<Leavings> {
         let is_nothing = self.wakes.is_empty() && self.garbage.is_empty();
-        (!is_nothing)
-            .then(|| (core::mem::take(&mut self.wakes), core::mem::take(&mut self.garbage)))
+        (!is_nothing).then(|| Leavings {
+            wakes: core::mem::take(&mut self.wakes),
+            garbage: core::mem::take(&mut self.garbage),
+        })
     }
 
     /// Whether somebody could be scheduled.
