@@ -11,6 +11,7 @@ use crate::outcome::{Outcome, Verdict};
 mod components;
 mod create;
 pub mod explore;
+pub mod frames;
 mod fresh;
 pub mod hop;
 mod instructions;
@@ -30,7 +31,7 @@ pub mod unwind;
 pub mod wake;
 
 /// Peers a user may name; leno itself always takes part.
-pub const PEERS: [&str; 14] = [
+pub const PEERS: [&str; 16] = [
     "corosensei",
     "generator",
     "may",
@@ -41,6 +42,8 @@ pub const PEERS: [&str; 14] = [
     "dyn call",
     "callback",
     "iterator",
+    "state machine",
+    "async",
     "go",
     "luajit",
     "boost",
@@ -135,7 +138,7 @@ impl Scale {
 
 /// Every bench, in the order of the report.
 pub fn all() -> &'static [Bench] {
-    static ALL: [Bench; 37] = [
+    static ALL: [Bench; 41] = [
         resume::DEPTH_0,
         resume::DEPTH_1,
         resume::DEPTH_4,
@@ -168,6 +171,10 @@ pub fn all() -> &'static [Bench] {
         timers::FIRE,
         timers::TIMEOUT,
         wake::WAKE,
+        frames::STORE,
+        frames::RESTORE,
+        frames::RESUME,
+        frames::MEMORY,
         explore::BUFFER,
         explore::QUEUE,
         sockets::ECHO,

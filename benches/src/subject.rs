@@ -5,6 +5,7 @@
 
 mod create;
 mod explore;
+mod frames;
 mod memory;
 mod messages;
 mod migrate;
@@ -22,6 +23,7 @@ mod wake;
 
 pub use create::{create_new_stack, create_run_finish, first_resume};
 pub use explore::{explore_buffer, explore_queue};
+pub use frames::{frame_memory, frame_restore, frame_resume, frame_store};
 pub use memory::memory;
 pub use messages::{relay, relay_across_cores, relay_by_threads};
 pub use migrate::migrate;

@@ -104,3 +104,19 @@ pub fn servers(_: Kind, _: Connections, _: Load) -> Vec<Contender> {
 pub fn pipeline() -> Vec<Contender> {
     vec![]
 }
+
+pub fn frame_store(_: usize) -> Vec<Contender> {
+    vec![]
+}
+
+pub fn frame_restore(_: usize) -> Vec<Contender> {
+    vec![]
+}
+
+pub fn frame_resume(_: usize) -> Vec<Contender> {
+    vec![]
+}
+
+pub fn frame_memory() -> Vec<Contender> {
+    vec![]
+}
