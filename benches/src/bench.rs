@@ -13,6 +13,7 @@ mod create;
 pub mod explore;
 pub mod files;
 pub mod flexible;
+pub mod frames;
 mod fresh;
 pub mod hop;
 pub mod http;
@@ -33,7 +34,7 @@ pub mod unwind;
 pub mod wake;
 
 /// Peers a user may name; leno itself always takes part.
-pub const PEERS: [&str; 15] = [
+pub const PEERS: &[&str] = &[
     "corosensei",
     "generator",
     "may",
@@ -45,6 +46,8 @@ pub const PEERS: [&str; 15] = [
     "dyn call",
     "callback",
     "iterator",
+    "state machine",
+    "async",
     "go",
     "luajit",
     "boost",
@@ -175,6 +178,10 @@ pub fn all() -> &'static [Bench] {
         flexible::CALL,
         flexible::BUFFER,
         flexible::READERS,
+        frames::STORE,
+        frames::RESTORE,
+        frames::RESUME,
+        frames::MEMORY,
         explore::BUFFER,
         explore::QUEUE,
         sockets::ECHO,

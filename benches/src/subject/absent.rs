@@ -105,6 +105,22 @@ pub fn pipeline() -> Vec<Contender> {
     vec![]
 }
 
+pub fn frame_store(_: usize) -> Vec<Contender> {
+    vec![]
+}
+
+pub fn frame_restore(_: usize) -> Vec<Contender> {
+    vec![]
+}
+
+pub fn frame_resume(_: usize) -> Vec<Contender> {
+    vec![]
+}
+
+pub fn frame_memory() -> Vec<Contender> {
+    vec![]
+}
+
 pub fn http(_: Connections, _: Load) -> Vec<Contender> {
     vec![]
 }
