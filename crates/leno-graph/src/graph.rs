@@ -14,7 +14,9 @@ use crate::ends::{Ends, In, Out, Registered, UsableIn};
 use crate::error::BuildError;
 use crate::flat::Flat;
 use crate::join::{Join, JoinAll};
-use crate::mode::{Determinism, Deterministic, NonDeterministic, Parallel, Schedule, Sealed as _, Sequential};
+use crate::mode::{
+    Determinism, Deterministic, NonDeterministic, Parallel, Schedule, Sealed as _, Sequential,
+};
 use crate::parallel::{self, Host};
 use crate::plan::{Plan, Shape};
 use crate::run::{NodeId, Run};
@@ -129,7 +131,11 @@ impl<D: Determinism, S: Schedule> Graph<D, S> {
         self.combined(source, &graphs)
     }
 
-    fn combined<X: Source<S = S>, K: Determinism>(&mut self, source: X, graphs: &[u64]) -> In<X, K> {
+    fn combined<X: Source<S = S>, K: Determinism>(
+        &mut self,
+        source: X,
+        graphs: &[u64],
+    ) -> In<X, K> {
         let (mut group, mut names) = (Vec::new(), Vec::new());
         source.each(&mut |wire| {
             group.push(wire.number());
@@ -421,8 +427,20 @@ macro_rules! described {
     };
 }
 
-described!(Sequential, std::rc::Rc<dyn Link<Sequential>>, [], sequential_starter, sequential_future);
-described!(Parallel, std::sync::Arc<dyn Link<Parallel> + Send + Sync>, [Send +], parallel_starter, parallel_future);
+described!(
+    Sequential,
+    std::rc::Rc<dyn Link<Sequential>>,
+    [],
+    sequential_starter,
+    sequential_future
+);
+described!(
+    Parallel,
+    std::sync::Arc<dyn Link<Parallel> + Send + Sync>,
+    [Send+],
+    parallel_starter,
+    parallel_future
+);
 
 fn sequential_starter(
     name: String,

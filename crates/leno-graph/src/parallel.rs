@@ -138,9 +138,7 @@ impl Core {
             let options = Options::new().name(name.clone()).start(Start::Idle);
             let handle = match (host, starter(self, index)) {
                 (Host::Own(system), Body::Stack(body)) => system.spawn_with(&options, body),
-                (Host::Own(system), Body::Future(body)) => {
-                    system.spawn_future_with(&options, body)
-                }
+                (Host::Own(system), Body::Future(body)) => system.spawn_future_with(&options, body),
                 (Host::Here, Body::Stack(body)) => {
                     try_spawn(&options, body).map_err(|why| BuildError::Cores(why.to_string()))?
                 }

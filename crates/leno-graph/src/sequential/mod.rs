@@ -87,11 +87,7 @@ impl Core {
     }
 
     /// What it is to run.
-    pub(crate) fn set(
-        &self,
-        nodes: Vec<(String, Starter)>,
-        wires: Vec<Rc<dyn Link<Sequential>>>,
-    ) {
+    pub(crate) fn set(&self, nodes: Vec<(String, Starter)>, wires: Vec<Rc<dyn Link<Sequential>>>) {
         let nodes = nodes.into_iter().map(|(name, starter)| Node {
             name,
             starter: RefCell::new(Some(starter)),
@@ -102,7 +98,8 @@ impl Core {
             is_queued: Cell::new(false),
             temperature: Cell::new(Temperature::Cold),
         });
-        let is_first = self.nodes.set(nodes.collect()).is_ok() && self.wires.set(wires.into()).is_ok();
+        let is_first =
+            self.nodes.set(nodes.collect()).is_ok() && self.wires.set(wires.into()).is_ok();
         debug_assert!(is_first, "a graph is built once");
     }
 

@@ -52,10 +52,8 @@ fn p49_two_state_machines_are_piped() {
         let mut state = seed;
         let input: Vec<char> =
             (0..200).map(|_| char::from(b'a' + random(&mut state, 3) as u8)).collect();
-        let expected: String = input
-            .chunk_by(|a, b| a == b)
-            .map(|run| format!("{}{}", run.len(), run[0]))
-            .collect();
+        let expected: String =
+            input.chunk_by(|a, b| a == b).map(|run| format!("{}{}", run.len(), run[0])).collect();
         in_all_modes!(|graph| {
             let (tx, letters) = graph.channel(1);
             let (out, runs) = graph.channel(1);
@@ -91,8 +89,9 @@ fn points(count: usize) -> Vec<Point> {
 fn sums(points: &[Point], centroids: &[Point]) -> Sums {
     let mut sums = vec![(0, [0.0; DIMENSION]); centroids.len()];
     for point in points {
-        let distance =
-            |centroid: &Point| point.iter().zip(centroid).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
+        let distance = |centroid: &Point| {
+            point.iter().zip(centroid).map(|(a, b)| (a - b) * (a - b)).sum::<f64>()
+        };
         let nearest = (0..centroids.len())
             .min_by(|a, b| distance(&centroids[*a]).total_cmp(&distance(&centroids[*b])))
             .unwrap();
@@ -251,7 +250,9 @@ macro_rules! philosophers {
         seats.sort_unstable();
         assert_eq!(seats, (0..$count).collect::<Vec<_>>());
         let meals = meals.lock().unwrap();
-        assert!((0..$count).all(|seat| meals.iter().filter(|own| **own == seat).count() == $rounds));
+        assert!(
+            (0..$count).all(|seat| meals.iter().filter(|own| **own == seat).count() == $rounds)
+        );
     }};
 }
 

@@ -300,7 +300,10 @@ fn p69_one_channel_twice_in_a_join_and_a_select() {
         graph.node("range", tx, range(0, 6));
         let either = graph.select(rx.clone(), rx);
         let run = graph.build().unwrap();
-        assert_eq!(run.outlet(either).map(Side::into_inner).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(
+            run.outlet(either).map(Side::into_inner).collect::<Vec<_>>(),
+            [0, 1, 2, 3, 4, 5]
+        );
     });
     // A deterministic node may have both ends of a join of one channel: it is one receiver.
     in_deterministic_modes!(|graph| {

@@ -46,7 +46,9 @@ fn p2_a_send_or_a_receive_from_outside_starts_execution() {
         let (tx, rx) = graph.channel(1);
         let seen = Arc::new(Mutex::new(Vec::new()));
         let all = seen.clone();
-        graph.node("sink", rx, move |cx, rx| rx.iter(cx).for_each(|i: i32| all.lock().unwrap().push(i)));
+        graph.node("sink", rx, move |cx, rx| {
+            rx.iter(cx).for_each(|i: i32| all.lock().unwrap().push(i))
+        });
         let run = graph.build().unwrap();
         let tx = run.inlet(tx);
         tx.send(1);
@@ -324,7 +326,8 @@ fn p64_a_thread_that_waits_outside_is_woken() {
         if deterministic {
             graph.node("double", (rx, out), map(|i: i32| 2 * i));
         } else {
-            graph.free_node("double", (rx, out), |cx, (rx, out)| map(|i: i32| 2 * i)(cx, (rx, out)));
+            graph
+                .free_node("double", (rx, out), |cx, (rx, out)| map(|i: i32| 2 * i)(cx, (rx, out)));
         }
         let run = graph.build().unwrap();
         let (tx, doubled) = (run.inlet(tx), run.outlet(doubled));
