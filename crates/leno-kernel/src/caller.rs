@@ -30,6 +30,13 @@ pub fn current_system() -> Option<Object> {
     })
 }
 
+/// Numbers the thread that runs the calling code; no two threads of a process have the same. Unlike
+/// [`std::thread::current`], code of a coroutine counts as its core's thread also where a tool gives each
+/// coroutine a thread.
+pub fn thread_number() -> u32 {
+    leno_context::thread::current().number()
+}
+
 /// What a layer above keeps with the system that runs the calling code; see
 /// [`LocalSystem::lodge`](crate::LocalSystem::lodge).
 ///
