@@ -12,6 +12,7 @@ mod components;
 mod create;
 pub mod explore;
 mod fresh;
+pub mod graphs;
 pub mod hop;
 mod instructions;
 pub mod memory;
@@ -30,7 +31,7 @@ pub mod unwind;
 pub mod wake;
 
 /// Peers a user may name; leno itself always takes part.
-pub const PEERS: [&str; 14] = [
+pub const PEERS: [&str; 15] = [
     "corosensei",
     "generator",
     "may",
@@ -41,6 +42,7 @@ pub const PEERS: [&str; 14] = [
     "dyn call",
     "callback",
     "iterator",
+    "rayon",
     "go",
     "luajit",
     "boost",
@@ -135,7 +137,7 @@ impl Scale {
 
 /// Every bench, in the order of the report.
 pub fn all() -> &'static [Bench] {
-    static ALL: [Bench; 37] = [
+    static ALL: [Bench; 40] = [
         resume::DEPTH_0,
         resume::DEPTH_1,
         resume::DEPTH_4,
@@ -149,6 +151,9 @@ pub fn all() -> &'static [Bench] {
         memory::MEMORY,
         migrate::MIGRATE,
         tree::TREE_WALK,
+        graphs::BFS,
+        graphs::K_MEANS,
+        graphs::STREAM,
         components::MACHINE_CONTROL,
         instructions::INSTRUCTIONS,
         spawn::SPAWN_SUM,

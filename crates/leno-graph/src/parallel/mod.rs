@@ -19,8 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use leno_kernel::{
-    JoinHandle, Options, Reason, Start, System, Waiter, Wake, park, try_spawn,
-    try_spawn_future,
+    JoinHandle, Options, Reason, Start, System, Waiter, Wake, park, try_spawn, try_spawn_future,
 };
 
 use crate::channel::{Channel, Link};
