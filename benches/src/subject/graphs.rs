@@ -21,7 +21,7 @@ pub fn bfs(tree: &Arc<Node>, count: u64) -> Vec<Contender> {
                 graph.node("walk", tx, move |cx, tx| each(&tree, |value| _ = tx.send(cx, value)));
                 let run = graph.build().expect("it is right");
                 let outlet = run.outlet(rx);
-                let mut both = (outlet, run);
+                let both = (outlet, run);
                 std::iter::from_fn(move || both.0.receive())
             })
         })
@@ -41,7 +41,7 @@ pub fn bfs(tree: &Arc<Node>, count: u64) -> Vec<Contender> {
             });
             let run = graph.build().expect("it is right");
             let outlet = run.outlet(rx);
-            let mut both = (outlet, run);
+            let both = (outlet, run);
             std::iter::from_fn(move || both.0.receive())
         })
     });
