@@ -11,9 +11,12 @@ use crate::outcome::{Outcome, Verdict};
 mod components;
 mod create;
 pub mod explore;
+pub mod files;
+pub mod flexible;
 mod fresh;
 pub mod graphs;
 pub mod hop;
+pub mod http;
 mod instructions;
 pub mod memory;
 pub mod messages;
@@ -39,6 +42,7 @@ pub const PEERS: [&str; 15] = [
     "async-executor",
     "async-io",
     "thread",
+    "parking_lot",
     "dyn call",
     "callback",
     "iterator",
@@ -137,7 +141,7 @@ impl Scale {
 
 /// Every bench, in the order of the report.
 pub fn all() -> &'static [Bench] {
-    static ALL: [Bench; 40] = [
+    static ALL: &[Bench] = &[
         resume::DEPTH_0,
         resume::DEPTH_1,
         resume::DEPTH_4,
@@ -173,11 +177,16 @@ pub fn all() -> &'static [Bench] {
         timers::FIRE,
         timers::TIMEOUT,
         wake::WAKE,
+        flexible::CALL,
+        flexible::BUFFER,
+        flexible::READERS,
         explore::BUFFER,
         explore::QUEUE,
         sockets::ECHO,
         sockets::ECHO_IDLE,
         sockets::CONNECT,
+        http::HTTP,
+        files::FILE_READ,
     ];
-    &ALL
+    ALL
 }

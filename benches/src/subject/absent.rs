@@ -117,3 +117,23 @@ pub fn k_means(_: &Arc<Vec<Point>>, _: [Point; CLUSTERS]) -> Vec<Contender> {
 pub fn graph_stream() -> Vec<Contender> {
     vec![]
 }
+
+pub fn http(_: Connections, _: Load) -> Vec<Contender> {
+    vec![]
+}
+
+pub fn file_read() -> Vec<Contender> {
+    vec![]
+}
+
+pub fn call(_: u64) -> Vec<Contender> {
+    vec![]
+}
+
+pub fn buffer(_: u64) -> Vec<Contender> {
+    vec![]
+}
+
+pub fn readers(_: u64) -> Vec<Contender> {
+    vec![]
+}

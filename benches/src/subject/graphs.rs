@@ -6,7 +6,8 @@ use std::sync::Arc;
 use leno::graph::Graph;
 
 use crate::bench::graphs::{
-    CLUSTERS, ITERATIONS, Node, Point, Sums, averages, both, check, each, expected, start, sums, walks,
+    CLUSTERS, ITERATIONS, Node, Point, Sums, averages, both, check, each, expected, start, sums,
+    walks,
 };
 use crate::contender::Contender;
 

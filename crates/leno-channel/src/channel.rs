@@ -30,6 +30,8 @@ impl<T, F: Flavour> Channel<T, F> {
     fn begins_observed(&self, operation: Operation) {
         if F::SHARED {
             world::point(operation, Some(self.object));
+        } else {
+            leno_kernel::count_operation();
         }
         log::add(|| What::Begins(operation, self.object));
     }

@@ -65,6 +65,36 @@ impl<T, F: Flavour> Receiver<T, F> {
         }
     }
 
+    /// As [`Self::recv`], for layers that remove whoever waits in vain: this one waits for the close
+    /// as well, and is told of it instead.
+    ///
+    /// # Blocking
+    /// As [`Self::recv`].
+    ///
+    /// # Cancellation
+    /// As there.
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Panics
+    /// As there.
+    ///
+    /// # Examples
+    /// ```
+    /// let (tx, rx) = leno_channel::unbounded();
+    /// tx.send(1)?;
+    /// drop(tx);
+    /// assert_eq!(rx.recv_or_close(), Ok(1));
+    /// assert!(rx.recv_or_close().is_err(), "closed");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[track_caller]
+    pub fn recv_or_close(&self) -> Result<T, RecvError> {
+        let received = self.channel.receive(Reason::Expecting(self.channel.object), None);
+        received.map_err(|failure| self.not_received(failure))
+    }
+
     #[cold]
     pub(crate) fn not_received(&self, failure: Failure) -> RecvError {
         match failure {

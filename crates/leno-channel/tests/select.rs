@@ -384,6 +384,29 @@ fn a_policy_chooses_among_ready_alternatives() {
 }
 
 #[test]
+fn the_macro_takes_references() {
+    fn first<F: leno_channel::Flavour>(
+        all: &[leno_channel::Receiver<u32, F>],
+        other: &leno_channel::Receiver<u32, F>,
+    ) -> Option<u32> {
+        let both = [&all[0], other];
+        select! {
+            recv(both[0]) -> v => v.ok(),
+            recv(&other) -> v => v.ok(),
+            after(MS) => None,
+        }
+        .unwrap()
+    }
+    let ((a, from_a), (b, from_b)) = (bounded(1), bounded(1));
+    let from_a = [from_a];
+    a.send(1).unwrap();
+    assert_eq!(first(&from_a, &from_b), Some(1));
+    b.send(2).unwrap();
+    assert_eq!(first(&from_a, &from_b), Some(2));
+    assert_eq!(first(&from_a, &from_b), None);
+}
+
+#[test]
 fn the_macro_has_bodies_that_may_leave() {
     fn first(rx: &leno_channel::Receiver<u32>) -> Result<u32, Box<dyn std::error::Error>> {
         loop {

@@ -11,14 +11,16 @@ use std::process::ExitCode;
 const HELP: &str = "\
 leno: coroutines for Rust
 
-usage: leno [tour] [--list] [--only NAME]   a guided, checked run through what leno does
+usage: leno [tour] [OPTIONS]                a guided, checked run through what leno does
        leno bench [OPTIONS]                 leno beside its peers (leno bench --help)
        leno trace [OPTIONS]                 pictures of what happened (leno trace --help)
        leno help                            this text
 
 examples:
   leno                          the whole tour
+  leno tour --list              what there is to see
   leno tour --only million      one stop of it
+  leno tour --json              the tour for programs; its exit status tells if all went well
   leno trace --html run.html    a timeline of a small pipeline, to open in a browser
   leno bench --quick            all benches, roughly: half a minute once built
 ";

@@ -45,6 +45,9 @@ pub struct Thread {
     live: Cell<usize>,
     /// Whether coroutines made now on this thread are traced.
     pub watching: Cell<bool>,
+    /// Units that the running code has left before it is asked whether it may go on; see the kernel's
+    /// budgets. As good as endless where nobody counts.
+    pub units: Cell<i64>,
     slots: [Cell<*mut ()>; 6],
     outermost: Outermost,
     pub(crate) cache: UnsafeCell<Cache>,
@@ -75,6 +78,7 @@ fn first_use() -> &'static Thread {
         last_id: Cell::new(0),
         live: Cell::new(0),
         watching: Cell::new(watch_all()),
+        units: Cell::new(i64::MAX),
         slots: [const { Cell::new(core::ptr::null_mut()) }; 6],
         outermost: Outermost::now(),
         cache: UnsafeCell::new(Cache::new()),

@@ -11,12 +11,26 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::ops::Deref;
 
+use leno_kernel::Co;
 use leno_kernel::ledger::Knower;
 
 use crate::{Cx, In, Out};
 
 /// Invariant in `'f`, so that no two fibres share it.
 pub(crate) type Brand<'f> = PhantomData<fn(&'f ()) -> &'f ()>;
+
+/// A fibre that ends are bound to; the brand is its own.
+#[doc(hidden)]
+pub struct Holder<'f> {
+    co: Co,
+    brand: Brand<'f>,
+}
+
+impl<'f> Holder<'f> {
+    pub(crate) fn new(co: Co) -> Holder<'f> {
+        Holder { co, brand: PhantomData }
+    }
+}
 
 /// What can be given to a fibre at its spawn, so that it alone knows it: ends, and tuples, vectors and
 /// options of ends. See [`Cx::spawn_bound`].
@@ -28,7 +42,15 @@ pub trait Bind: Sized + 'static {
     ///
     /// # Panics
     /// When `cx` is not the running fibre's.
-    fn bind<'f>(self, cx: &Cx<'f>) -> Self::Bound<'f>;
+    #[track_caller]
+    fn bind<'f>(self, cx: &Cx<'f>) -> Self::Bound<'f> {
+        cx.check();
+        self.bind_to(&Holder::new(cx.co()))
+    }
+
+    /// The same, for whoever it may be.
+    #[doc(hidden)]
+    fn bind_to<'f>(self, holder: &Holder<'f>) -> Self::Bound<'f>;
 
     /// From now on this one knows it.
     #[doc(hidden)]
@@ -101,10 +123,9 @@ impl<'f, X: Ends> Bound<'f, X> {
 impl<X: Ends> Bind for X {
     type Bound<'f> = Bound<'f, X>;
 
-    fn bind<'f>(mut self, cx: &Cx<'f>) -> Bound<'f, X> {
-        cx.check();
-        self.pass_to(Knower::Co(cx.co()));
-        Bound { free: self, brand: PhantomData }
+    fn bind_to<'f>(mut self, holder: &Holder<'f>) -> Bound<'f, X> {
+        self.pass_to(Knower::Co(holder.co));
+        Bound { free: self, brand: holder.brand }
     }
 
     fn hand_to(mut bound: Bound<'_, X>, knower: Knower) -> X {
@@ -133,9 +154,9 @@ macro_rules! tuple {
             type Bound<'f> = ($($name::Bound<'f>,)*);
 
             #[allow(non_snake_case, unused_variables, clippy::unused_unit, reason = "also of none")]
-            fn bind<'f>(self, cx: &Cx<'f>) -> Self::Bound<'f> {
+            fn bind_to<'f>(self, holder: &Holder<'f>) -> Self::Bound<'f> {
                 let ($($name,)*) = self;
-                ($($name.bind(cx),)*)
+                ($($name.bind_to(holder),)*)
             }
 
             #[allow(unused_variables, clippy::unused_unit, reason = "also of none")]
@@ -158,8 +179,8 @@ tuple!(A a, B b, C c, D d, E e, F f);
 impl<E: Bind> Bind for Vec<E> {
     type Bound<'f> = Vec<E::Bound<'f>>;
 
-    fn bind<'f>(self, cx: &Cx<'f>) -> Vec<E::Bound<'f>> {
-        self.into_iter().map(|end| end.bind(cx)).collect()
+    fn bind_to<'f>(self, holder: &Holder<'f>) -> Vec<E::Bound<'f>> {
+        self.into_iter().map(|end| end.bind_to(holder)).collect()
     }
 
     fn hand_to(bound: Vec<E::Bound<'_>>, knower: Knower) -> Vec<E> {
@@ -170,8 +191,8 @@ impl<E: Bind> Bind for Vec<E> {
 impl<E: Bind> Bind for Option<E> {
     type Bound<'f> = Option<E::Bound<'f>>;
 
-    fn bind<'f>(self, cx: &Cx<'f>) -> Option<E::Bound<'f>> {
-        self.map(|end| end.bind(cx))
+    fn bind_to<'f>(self, holder: &Holder<'f>) -> Option<E::Bound<'f>> {
+        self.map(|end| end.bind_to(holder))
     }
 
     fn hand_to(bound: Option<E::Bound<'_>>, knower: Knower) -> Option<E> {

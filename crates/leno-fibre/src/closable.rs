@@ -4,12 +4,14 @@
 //! held unsound, because it asks about the future. Porsev 2023 has one. A closable end is the bridge:
 //! when all who could write are gone or removed, its reader gets the close instead of starving.
 //!
-//! So its reader must not be removed together with those who could write to it: it waits as one who
-//! chooses, of whom the ledger says nothing.
+//! So its reader is not removed together with those who could write to it. In a circle they are
+//! removed, which is the close; see `leno_kernel::ledger`. A circle of readers that all wait to be
+//! told stays, and is reported: were one told, it would go on, and could write to another that has
+//! been told that nobody will.
 
 use core::fmt;
 
-use leno_channel::{RecvError, Select};
+use leno_channel::RecvError;
 use leno_kernel::ledger::Knower;
 
 use crate::bind::Ends;
@@ -56,10 +58,9 @@ impl<T> Closable<T> {
     pub fn read(&self, cx: &Cx<'_>) -> Option<T> {
         cx.does(Doing::Reads);
         cx.held(|held| held.reads(|| self.end.label()));
-        match Select::new().recv(&self.end.receiver, |got| got).wait() {
-            Ok(Ok(value)) => Some(value),
-            Ok(Err(RecvError::Closed(_))) => None,
-            Ok(Err(error)) => panic!("fibre {} cannot read: {error}", cx.co()),
+        match self.end.receiver.recv_or_close() {
+            Ok(value) => Some(value),
+            Err(RecvError::Closed(_)) => None,
             Err(error) => panic!("fibre {} cannot read: {error}", cx.co()),
         }
     }

@@ -48,7 +48,9 @@ impl FibreState {
     fn of(alive: &Alive) -> FibreState {
         match alive.state {
             State::Running => FibreState::Running,
-            State::Parked(Reason::Hungry(channel)) => FibreState::Hungry(channel),
+            State::Parked(Reason::Hungry(channel) | Reason::Expecting(channel)) => {
+                FibreState::Hungry(channel)
+            }
             State::Parked(Reason::Blocked(channel)) => FibreState::Blocked(channel),
             State::New | State::Ready => FibreState::Active,
             _ => FibreState::Waiting,

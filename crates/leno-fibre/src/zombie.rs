@@ -37,7 +37,9 @@ impl Zombie {
     /// The channel it waits at, if it does.
     pub fn channel(&self) -> Option<Object> {
         match self.alive.state {
-            State::Parked(Reason::Hungry(channel) | Reason::Blocked(channel)) => Some(channel),
+            State::Parked(
+                Reason::Hungry(channel) | Reason::Expecting(channel) | Reason::Blocked(channel),
+            ) => Some(channel),
             _ => None,
         }
     }
@@ -46,10 +48,13 @@ impl Zombie {
 fn known_to(one: &Alive, name: &impl Fn(Co) -> String) -> Vec<String> {
     let free = |n: usize| format!("the world, by {n} free end{}", if n == 1 { "" } else { "s" });
     let ends = one.sign.as_ref().map_or(0, |sign| match one.state {
-        State::Parked(Reason::Hungry(_)) => sign.senders,
+        State::Parked(Reason::Hungry(_) | Reason::Expecting(_)) => sign.senders,
         State::Parked(Reason::Blocked(_)) => sign.receivers,
         _ => 0,
     });
+    if let State::Parked(Reason::Joining(Some(other))) = one.state {
+        return vec![format!("the end of {}", name(other))];
+    }
     if one.known_to.is_empty() && ends > 0 {
         return vec![free(ends)];
     }

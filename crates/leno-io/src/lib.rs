@@ -37,8 +37,10 @@
 #![deny(unsafe_code)]
 
 pub mod fs;
+mod limit;
 pub mod memory;
 pub mod net;
+mod os;
 pub mod process;
 #[allow(unsafe_code, reason = "the one place for it; see SAFETY.md")]
 mod raw;

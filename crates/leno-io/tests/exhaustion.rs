@@ -5,12 +5,15 @@ mod support;
 
 use std::cell::{Cell, RefCell};
 use std::fs::File;
+use std::future::poll_fn;
 use std::io::{Read, Write};
+use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 use std::rc::Rc;
 
+use leno_channel::{channel, select, unbounded};
 use leno_io::net::{Exhausted, Resource, TcpListener, TcpStream, UnixListener, UnixStream};
-use leno_kernel::{LocalSystem, block_on, sleep, spawn_local};
+use leno_kernel::{LocalSystem, block_on, now, sleep, spawn_local, spawn_local_future};
 use support::{Cpu, MS, descriptors, listener, run};
 
 /// Runs an ignored test of this file in a process of its own, after a word for its shell.
@@ -43,6 +46,16 @@ fn accepting_without_descriptors_backs_off_says_so_and_recovers() {
 #[test]
 fn futures_back_off_too() {
     succeeds(child("ulimit -n 64;", "few_descriptors_for_futures"));
+}
+
+#[test]
+fn selects_back_off_too() {
+    succeeds(child("ulimit -n 64;", "few_descriptors_for_selects"));
+}
+
+#[test]
+fn whoever_only_tries_again_does_not_spin() {
+    succeeds(child("ulimit -n 64;", "few_descriptors_for_loops"));
 }
 
 /// Takes all descriptors that are left.
@@ -140,6 +153,134 @@ fn few_descriptors_for_futures() {
         });
         frees.join().unwrap();
         assert_eq!((&client).read(&mut [0]).unwrap(), 0);
+    });
+}
+
+/// A connection that waits to be accepted when there are no more descriptors, which are given back.
+fn waiting(address: SocketAddr) -> (TcpStream, Vec<File>) {
+    let client = std::net::TcpStream::connect(address).unwrap();
+    (TcpStream::from_std(client).unwrap(), take_all())
+}
+
+#[test]
+#[ignore = "run by another test, in a process with few descriptors"]
+fn few_descriptors_for_selects() {
+    run(|| {
+        let (listener, address) = listener();
+        let (order, stopped) = channel::<()>();
+        let (told, failures) = unbounded();
+        let cpu = Cpu::new();
+        let (mut client, held) = waiting(address);
+        let server = spawn_local(move || {
+            let (mut tries, stopped) = (0, &stopped);
+            loop {
+                select! {
+                    recv(stopped) -> _ => return tries,
+                    source(listener.acceptable()) -> ready => {
+                        tries += 1;
+                        match ready.and_then(|()| listener.try_accept()) {
+                            Ok((mut stream, _)) => stream.write_all(b"!").unwrap(),
+                            Err(error) => told.send(Exhausted::of(&error).is_some()).unwrap(),
+                        }
+                    }
+                }
+                .unwrap();
+            }
+        });
+        assert_eq!(failures.recv(), Ok(true));
+        cpu.idles(200 * MS);
+        drop(held);
+        client.read_exact(&mut [0]).unwrap();
+        // The pause is over for all.
+        TcpStream::connect(address).unwrap().read_exact(&mut [0]).unwrap();
+        order.send(()).unwrap();
+        let tries = server.join().unwrap();
+        assert!(tries < 20, "{tries} tries");
+    });
+}
+
+/// Loops that only report errors: by a coroutine, by a future, and by one that polls by hand.
+#[test]
+#[ignore = "run by another test, in a process with few descriptors"]
+fn few_descriptors_for_loops() {
+    run(|| {
+        let (listener, address) = listener();
+        let cpu = Cpu::new();
+        let (mut client, held) = waiting(address);
+        let listener = Rc::new(listener);
+        let tries = Rc::new(Cell::new(0));
+        let attempt = |accepted: std::io::Result<_>, tries: &Cell<i32>| {
+            tries.set(tries.get() + 1);
+            accepted.is_ok_and(|(mut stream, _): (TcpStream, _)| stream.write_all(b"!").is_ok())
+        };
+        let (door, count) = (listener.clone(), tries.clone());
+        let by_coroutine = spawn_local(move || while !attempt(door.accept(), &count) {});
+        let (door, count) = (listener.clone(), tries.clone());
+        let by_future =
+            spawn_local_future(async move { while !attempt(door.accept_async().await, &count) {} });
+        let (door, count) = (listener.clone(), tries.clone());
+        let by_hand = spawn_local_future(async move {
+            while !attempt(poll_fn(|context| door.poll_accept(context)).await, &count) {}
+        });
+        let (door, count) = (listener.clone(), tries.clone());
+        let when_ready = spawn_local_future(async move {
+            while !attempt(door.acceptable().await.and_then(|()| door.try_accept()), &count) {}
+        });
+        while tries.get() < 4 {
+            sleep(MS);
+        }
+        cpu.idles(200 * MS);
+        assert!(tries.get() < 80, "{} tries", tries.get());
+        drop(held);
+        client.read_exact(&mut [0]).unwrap();
+        for _ in 1..4 {
+            TcpStream::connect(address).unwrap().read_exact(&mut [0]).unwrap();
+        }
+        for ends in [by_coroutine, by_future, by_hand, when_ready] {
+            ends.join().unwrap();
+        }
+        let late = listener.accept_timeout(20 * MS);
+        assert_eq!(late.unwrap_err().kind(), std::io::ErrorKind::TimedOut);
+    });
+}
+
+/// A deadline that comes before the pause is over ends the wait.
+#[test]
+fn a_pause_ends_with_the_limit_and_with_the_coroutine() {
+    succeeds(child("ulimit -n 64;", "a_pause_among_few_descriptors"));
+}
+
+#[test]
+#[ignore = "run by another test, in a process with few descriptors"]
+fn a_pause_among_few_descriptors() {
+    run(|| {
+        let (listener, address) = listener();
+        let (_client, held) = waiting(address);
+        // The pauses grow until they are long.
+        for _ in 0..9 {
+            assert!(Exhausted::of(&listener.try_accept().unwrap_err()).is_some());
+        }
+        let start = now();
+        assert!(Exhausted::of(&listener.accept_timeout(MS).unwrap_err()).is_some());
+        assert!(now().since(start) >= MS);
+        /// Accepts while its coroutine's stack unwinds.
+        struct AtTheEnd(Rc<TcpListener>, Rc<Cell<usize>>);
+        impl Drop for AtTheEnd {
+            fn drop(&mut self) {
+                self.1.set(1 + self.0.incoming().count());
+            }
+        }
+        let counted = Rc::new(Cell::new(0));
+        let (listener, counts) = (Rc::new(listener), counted.clone());
+        let ends = spawn_local(move || {
+            let at_the_end = AtTheEnd(listener, counts);
+            drop(at_the_end.0.accept());
+        });
+        sleep(MS);
+        ends.cancel();
+        assert!(ends.join().is_err());
+        assert_eq!(counted.get(), 1, "nothing more is accepted, nor told");
+        drop(held);
     });
 }
 

@@ -1,9 +1,11 @@
 //! Waking a future at a certain time.
 //!
 //! Where a core polls the future, the core's own timers do it, in its own time: they know whom to wake
-//! by name, so it may go to another core meanwhile. Where the core's
-//! future has wrapped the waker, a coroutine sleeps and wakes it. On other executors a thread of
-//! this process does, which starts with the first such alarm.
+//! by name, so it may go to another core meanwhile. The alarm stays: while the first core is kept busy
+//! by one coroutine, the future is late as whoever sleeps there is. To hand all timers of a core to
+//! another would put a lock around every timer, for bodies that break the rule to give way.
+//! Where the core's future has wrapped the waker, a coroutine sleeps and wakes it. On other executors
+//! a thread of this process does, which starts with the first such alarm.
 
 use core::task::Context;
 use std::collections::BTreeMap;

@@ -49,7 +49,9 @@ impl Core {
         let knowers = self.ledger.borrow().knowers();
         let known_to = |state: State| {
             let (channel, side) = match state {
-                State::Parked(Reason::Hungry(channel)) => (channel, Side::Sending),
+                State::Parked(Reason::Hungry(channel) | Reason::Expecting(channel)) => {
+                    (channel, Side::Sending)
+                }
                 State::Parked(Reason::Blocked(channel)) => (channel, Side::Receiving),
                 _ => return Vec::new(),
             };
@@ -130,7 +132,9 @@ impl Alive {
         let count = |n: usize, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
         Some(match reason {
             Reason::Joining(other) | Reason::JoiningOutside(other) => other.map(name)?,
-            Reason::Hungry(_) => count(self.sign.as_ref()?.senders, "sender"),
+            Reason::Hungry(_) | Reason::Expecting(_) => {
+                count(self.sign.as_ref()?.senders, "sender")
+            }
             Reason::Blocked(_) => count(self.sign.as_ref()?.receivers, "receiver"),
             Reason::Lock(_) => match self.sign.as_ref()?.holder {
                 Some(holder) => format!("{}, which holds it", name(holder)),

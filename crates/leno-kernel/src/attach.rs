@@ -234,6 +234,8 @@ pub enum Back {
     Called(Co),
     /// It has given its turn to others, and is ready.
     Yielded,
+    /// Its budget is used up; it is ready.
+    Preempted,
     /// It has ended.
     Ended(Outcome),
 }
@@ -255,6 +257,10 @@ pub enum AttachError {
     NotReady(Co, State),
     /// It is not a coroutine of the calling one's core.
     Elsewhere(Co),
+    /// It may not have a budget: its system was not made [preemptive](crate::LocalBuilder::preemptive).
+    NotPreemptive(Co),
+    /// It may not have a budget in time: that of its system is virtual.
+    VirtualTime(Co),
 }
 
 impl fmt::Display for AttachError {
@@ -267,6 +273,16 @@ impl fmt::Display for AttachError {
             AttachError::Elsewhere(co) => {
                 write!(f, "coroutine {co} cannot be attached here: another core runs it")
             }
+            AttachError::NotPreemptive(co) => write!(
+                f,
+                "coroutine {co} cannot be attached with a budget: its system is not preemptive, so \
+                 its coroutines run from operation to operation; build it with `preemptive()`"
+            ),
+            AttachError::VirtualTime(co) => write!(
+                f,
+                "coroutine {co} cannot be attached for a time: its system's time is virtual, and \
+                 stands still while anyone runs; use `Budget::units`"
+            ),
         }
     }
 }

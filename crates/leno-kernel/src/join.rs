@@ -66,6 +66,9 @@ impl<T> Packet<T> {
         let mut inner = lock(&self.inner);
         inner.result = Some(result);
         inner.is_done = true;
+        if inner.waiters.is_empty() {
+            return;
+        }
         let waiters = core::mem::take(&mut inner.waiters);
         drop(inner);
         waiters.into_iter().for_each(Waiter::wake);

@@ -18,6 +18,7 @@ mod attach;
 pub mod bell;
 mod block_on;
 mod blocking;
+mod budget;
 mod caller;
 mod clock;
 mod co;
@@ -56,6 +57,10 @@ pub use alarm::Alarm;
 pub use attach::{AttachError, Back, Sink, attach};
 pub use block_on::{block_on, try_block_on};
 pub use blocking::{blocking, help};
+pub use budget::{
+    Attached, Budget, NoPreempt, attach_for, charge, charge_later, count_operation, no_preempt,
+    units_left,
+};
 pub use caller::{can_park, current_stack, current_system, has_policy, who};
 pub use clock::{Platform, RealTime, Time, VirtualTime};
 pub use co::{Co, Object};

@@ -55,6 +55,7 @@ pub struct LocalBuilder {
     quiescence: Quiescence,
     name: Option<String>,
     log: Option<usize>,
+    is_preemptive: bool,
 }
 
 impl LocalBuilder {
@@ -93,6 +94,13 @@ impl LocalBuilder {
         self
     }
 
+    /// Lets its coroutines be attached with a [`Budget`](crate::Budget), so that they are preempted.
+    /// By default they are not: between two operations nobody else of the system runs.
+    pub fn preemptive(mut self) -> LocalBuilder {
+        self.is_preemptive = true;
+        self
+    }
+
     /// Makes the system.
     ///
     /// # Panics
@@ -109,6 +117,7 @@ impl LocalBuilder {
                     log: self.log.map(Ring::new).map(Rc::new),
                     team: None,
                     title,
+                    is_preemptive: self.is_preemptive,
                 };
                 let core = Core::new(address, parts);
                 LocalSystem { core: Some(Box::new(core)), quiescence: self.quiescence }
@@ -235,8 +244,16 @@ impl LocalSystem {
 
     /// Removes those whom nobody can ever wake, as far as its [ledger](crate::ledger) knows: they have
     /// their last turn, in which their destructors run, in the next run. How many they are.
+    ///
+    /// Between runs nobody can run. Then also those give way who wait in a circle for one that waits to be
+    /// told of their end.
     pub fn sweep(&self) -> usize {
-        self.core().remove_unreachable()
+        let core = self.core();
+        if core.entry.is_entered() {
+            core.remove_unreachable()
+        } else {
+            core.remove_unreachable_at_rest()
+        }
     }
 
     /// Names it, as [`current_system`](crate::current_system) does inside.

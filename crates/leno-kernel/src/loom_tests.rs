@@ -15,6 +15,7 @@ use crate::io::{Flags, Interest, Readiness};
 use crate::join::Packet;
 use crate::mailbox::{Address, Mailbox, Message};
 use crate::options::{Options, Start};
+use crate::raw::closure::SendClosure;
 use crate::system::{Left, Movable, MovableBody, Rest, Team, Turn, Unstarted, Work};
 use crate::window::{Plate, Title};
 use crate::{Co, Name, Object, RealTime, Time, Waiter};
@@ -70,7 +71,12 @@ fn packet() -> std::sync::Arc<Packet<()>> {
 
 fn work() -> Work {
     let launch = Options::new().launch(false);
-    Work::Closure(Unstarted { about: about(), launch, body: Box::new(|| ()), adoption: packet() })
+    Work::Closure(Unstarted {
+        about: about(),
+        launch,
+        body: SendClosure::new(|| ()),
+        adoption: packet(),
+    })
 }
 
 fn team(cores: u32) -> &'static Team {

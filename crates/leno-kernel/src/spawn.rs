@@ -1,9 +1,6 @@
 //! Spawning: the bodies that a core runs.
 
-use core::future::poll_fn;
 use core::panic::Location;
-use core::pin::pin;
-use core::task::Poll;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -13,7 +10,9 @@ use crate::co::SLOTS;
 use crate::core::{Body, Core, Membership};
 use crate::join::{Ended, Filler, Packet};
 use crate::options::{Options, Start};
+use crate::raw::closure::{Closure, SendClosure};
 use crate::raw::entered::{self, Here};
+use crate::raw::future::FutureBody;
 use crate::raw::stack::with_locals;
 use crate::report::Failure;
 use crate::system::{Movable, MovableBody, Team, Unstarted, Work};
@@ -29,7 +28,7 @@ impl Core {
         f: impl FnOnce() -> T + 'static,
     ) -> Result<JoinHandle<T>, SpawnError> {
         let packet = Packet::new(self.system(), options.start);
-        let body = Body::Closure(Box::new(closure_body(Filler::new(packet.clone()), f)));
+        let body = Body::Closure(Closure::new(closure_body(Filler::new(packet.clone()), f)));
         let about = options.about(self.roughly_now(), site);
         self.spawn(about, body, options.launch(true), packet.clone())?;
         Ok(JoinHandle::new(packet, options.name.clone()))
@@ -43,7 +42,7 @@ impl Core {
         future: impl Future<Output = T> + 'static,
     ) -> Result<JoinHandle<T>, SpawnError> {
         let packet = Packet::new(self.system(), options.start);
-        let body = Body::Future(Box::pin(future_body(Filler::new(packet.clone()), future)));
+        let body = Body::Future(Box::pin(FutureBody::new(Filler::new(packet.clone()), future)));
         let about = options.about(self.roughly_now(), site);
         self.spawn(about, body, options.launch(true), packet.clone())?;
         Ok(JoinHandle::new(packet, options.name.clone()))
@@ -58,20 +57,6 @@ pub(crate) fn closure_body<T>(filler: Filler<T>, f: impl FnOnce() -> T) -> impl 
     }
 }
 
-/// What a core polls for a future.
-pub(crate) async fn future_body<T>(filler: Filler<T>, future: impl Future<Output = T>) {
-    let result = {
-        let mut future = pin!(future);
-        poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
-            Ok(Poll::Pending) => Poll::Pending,
-            Ok(Poll::Ready(value)) => Poll::Ready(Ok(value)),
-            Err(payload) => Poll::Ready(Err(payload)),
-        })
-        .await
-    };
-    finish(filler, result);
-}
-
 impl Team {
     /// Spawns a closure, from the core at `place` or from outside.
     pub(crate) fn spawn_closure<T: Send + 'static>(
@@ -82,7 +67,7 @@ impl Team {
         f: impl FnOnce() -> T + Send + 'static,
     ) -> JoinHandle<T> {
         let packet = Packet::new(self.system(), options.start);
-        let body = Box::new(closure_body(Filler::new(packet.clone()), f));
+        let body = SendClosure::new(closure_body(Filler::new(packet.clone()), f));
         let (about, launch) = (options.about(Time::START, site), options.launch(false));
         self.add(place, Work::Closure(Unstarted { about, launch, body, adoption: packet.clone() }));
         JoinHandle::new(packet, options.name.clone())
@@ -97,7 +82,7 @@ impl Team {
         future: impl Future<Output = T> + Send + 'static,
     ) -> JoinHandle<T> {
         let packet = Packet::new(self.system(), options.start);
-        let future = Box::pin(future_body(Filler::new(packet.clone()), future));
+        let future = Box::pin(FutureBody::new(Filler::new(packet.clone()), future));
         let body = MovableBody { future, adoption: packet.clone() };
         let born = from.map_or_else(|| self.clock.now(), Core::roughly_now);
         let (about, launch) = (options.about(born, site), options.launch(from.is_some()));
@@ -136,7 +121,7 @@ impl Team {
 }
 
 /// The end of every body: tells the core and whoever waits how it ended.
-fn finish<T>(filler: Filler<T>, result: std::thread::Result<T>) {
+pub(crate) fn finish<T>(filler: Filler<T>, result: std::thread::Result<T>) {
     entered::here(|here| {
         let (core, co) = match &here {
             Here::Stack(inside) => (inside.core, inside.co),

@@ -41,6 +41,8 @@ pub enum Reason {
     Passive,
     /// A value from this channel.
     Hungry(Object),
+    /// A value from this channel, or the word that none will come.
+    Expecting(Object),
     /// Someone to take a value from this channel.
     Blocked(Object),
     /// One of several things.
@@ -106,6 +108,7 @@ impl Reason {
     pub(crate) fn is_open(self) -> bool {
         match self {
             Reason::Hungry(object)
+            | Reason::Expecting(object)
             | Reason::Blocked(object)
             | Reason::Choosing(object)
             | Reason::Entry(object)
@@ -128,9 +131,11 @@ impl Reason {
     /// How a coroutine ends that waits for this in vain.
     pub(crate) fn when_nobody_comes(self) -> Outcome {
         match self {
-            Reason::Hungry(_) | Reason::Choosing(_) | Reason::Entry(_) | Reason::Answer(_) => {
-                Outcome::Starved
-            }
+            Reason::Hungry(_)
+            | Reason::Expecting(_)
+            | Reason::Choosing(_)
+            | Reason::Entry(_)
+            | Reason::Answer(_) => Outcome::Starved,
             Reason::Blocked(_) => Outcome::Blockaged,
             _ => Outcome::Exited,
         }
@@ -142,6 +147,7 @@ impl Reason {
     pub(crate) fn on(self, name: &str) -> String {
         match self {
             Reason::Hungry(object)
+            | Reason::Expecting(object)
             | Reason::Blocked(object)
             | Reason::Choosing(object)
             | Reason::Entry(object)
@@ -173,6 +179,9 @@ impl fmt::Display for Reason {
         match self {
             Reason::Passive => f.write_str("parked"),
             Reason::Hungry(channel) => write!(f, "waiting to receive from channel {channel}"),
+            Reason::Expecting(channel) => {
+                write!(f, "waiting to receive from channel {channel}, or for its close")
+            }
             Reason::Blocked(channel) => write!(f, "waiting to send to channel {channel}"),
             Reason::Choosing(choice) => write!(f, "waiting in select {choice}"),
             Reason::Joining(Some(other)) => write!(f, "waiting for the end of {other}"),

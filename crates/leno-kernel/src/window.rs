@@ -24,6 +24,7 @@ use core::time::Duration;
 use std::sync::{Arc, OnceLock};
 
 use crate::co::SLOTS;
+use crate::raw::plates::blank;
 use crate::raw::site::SiteCell;
 use crate::report::Busy;
 use crate::sync::{
@@ -115,8 +116,7 @@ impl Window {
             return self.guest.write(co, name, site);
         }
         let (bucket, index) = place(co.slot());
-        let plates = self.plates[bucket]
-            .get_or_init(|| (0..FIRST << bucket).map(|_| Plate::new()).collect());
+        let plates = self.plates[bucket].get_or_init(|| blank((FIRST as usize) << bucket));
         plates[index].write(co, name, site);
     }
 

@@ -126,7 +126,9 @@ fn target(state: State) -> (&'static str, Target) {
     match state {
         State::Calling(co) => ("calls", Target::Co(co)),
         State::Parked(reason) => match reason {
-            Reason::Hungry(channel) => object("receives", "channel", channel),
+            Reason::Hungry(channel) | Reason::Expecting(channel) => {
+                object("receives", "channel", channel)
+            }
             Reason::Blocked(channel) => object("sends", "channel", channel),
             Reason::Choosing(select) => object("selects", "select", select),
             Reason::Entry(entry) => object("serves", "entry", entry),

@@ -58,7 +58,9 @@ impl<'a> Words<'a> {
     pub(crate) fn waits(&mut self, reason: Reason) -> String {
         match reason {
             Reason::Passive => "waits to be unparked".to_owned(),
-            Reason::Hungry(object) => format!("waits to receive from {}", self.object(object)),
+            Reason::Hungry(object) | Reason::Expecting(object) => {
+                format!("waits to receive from {}", self.object(object))
+            }
             Reason::Blocked(object) => format!("waits to send to {}", self.object(object)),
             Reason::Choosing(object) => format!("waits in select {}", self.object(object)),
             Reason::Entry(object) => format!("waits for a call of {}", self.object(object)),

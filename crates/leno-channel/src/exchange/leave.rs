@@ -53,8 +53,17 @@ impl<T> Exchange<T> {
         (left, wakes)
     }
 
-    /// A value that was handed over comes back.
-    fn put_back(&mut self, order: u64, value: T) -> Wakes {
+    /// The order of the value that is taken next.
+    pub(crate) fn next_order(&mut self) -> u64 {
+        if let Some((order, _)) = self.returned.front() {
+            return *order;
+        }
+        self.handed += 1;
+        self.handed - 1
+    }
+
+    /// A value that was handed over, or taken, comes back.
+    pub(crate) fn put_back(&mut self, order: u64, value: T) -> Wakes {
         if let Meeting::With(key) = self.meet(Side::Hungry, &Caller) {
             return self.hand(key, order, value);
         }

@@ -49,7 +49,7 @@ pub(crate) struct Exchange<T> {
     hungry: Line,
     blocked: Line,
     joiners: Line,
-    /// How many values were handed over.
+    /// The order of the next value that is handed over, or taken by a select in lines.
     handed: u64,
     closed: bool,
     pub(crate) senders: usize,

@@ -43,7 +43,7 @@ pub trait Step {
     /// what it brought.
     fn leave(&mut self, waiter: &Waiter);
 
-    /// The same for a select that is given up: what a partner brought goes back.
+    /// The same for a select that is given up: what was taken, or a partner brought, goes back.
     fn undo(&mut self, waiter: &Waiter) {
         self.leave(waiter);
     }
@@ -99,6 +99,29 @@ pub trait Receive: sealed::Sealed {
     where
         H: FnOnce(Result<Self::Item<'a>, RecvError>) -> R;
 }
+
+/// Whatever can be received from can be by reference, so that `select!` takes both.
+impl<P: Receive + ?Sized> Receive for &P {
+    type Item<'a>
+        = P::Item<'a>
+    where
+        Self: 'a;
+
+    type Arm<'a, R, H>
+        = P::Arm<'a, R, H>
+    where
+        Self: 'a,
+        H: FnOnce(Result<Self::Item<'a>, RecvError>) -> R;
+
+    fn arm<'a, R, H>(&'a self, handler: H) -> Self::Arm<'a, R, H>
+    where
+        H: FnOnce(Result<Self::Item<'a>, RecvError>) -> R,
+    {
+        (**self).arm(handler)
+    }
+}
+
+impl<P: sealed::Sealed + ?Sized> sealed::Sealed for &P {}
 
 pub(crate) mod sealed {
     /// Nobody else can make one.

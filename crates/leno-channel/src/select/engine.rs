@@ -150,20 +150,61 @@ impl<'a, R, L: Alternatives<'a, R>> Engine<'a, R, L> {
 
     /// An alternative was taken: leaves all lines, and calls its handler.
     pub(crate) fn finish(&mut self, taken: usize) -> R {
-        if let Some((ticket, waiter)) = self.standing.take() {
-            (0..self.count()).for_each(|place| self.at(place).leave(&waiter));
-            ticket.put_away();
-        }
+        self.leave(Some(taken));
         self.order.taken(taken);
         self.end().finish(taken)
     }
 
     /// Gives up: leaves all lines.
     pub(crate) fn give_up(&mut self) {
+        if let Some((ticket, _)) = &self.standing {
+            ticket.give_up();
+            self.leave(None);
+        }
+    }
+
+    /// Leaves all lines, that of the alternative that was taken last.
+    fn leave(&mut self, taken: Option<usize>) {
         let Some((ticket, waiter)) = self.standing.take() else { return };
-        ticket.give_up();
-        (0..self.count()).for_each(|place| self.at(place).undo(&waiter));
+        let count = self.count();
+        let others = (0..count).filter(|place| Some(*place) != taken);
+        let list = self.list();
+        Leaving { list, waiter: &waiter, others, taken, result: PhantomData }.run();
         ticket.put_away();
+    }
+}
+
+/// On the way out of all lines. If a source panics there, the others are left all the same, and what
+/// was taken goes back.
+struct Leaving<'l, 'a, R, L: Alternatives<'a, R>, P: Iterator<Item = usize>> {
+    list: &'l mut L,
+    waiter: &'l Waiter,
+    others: P,
+    taken: Option<usize>,
+    result: PhantomData<fn(&'a ()) -> R>,
+}
+
+impl<'a, R, L: Alternatives<'a, R>, P: Iterator<Item = usize>> Leaving<'_, 'a, R, L, P> {
+    fn run(mut self) {
+        self.leave_others();
+        if let Some(taken) = self.taken.take() {
+            self.list.at(taken).leave(self.waiter);
+        }
+    }
+
+    fn leave_others(&mut self) {
+        for place in self.others.by_ref() {
+            self.list.at(place).undo(self.waiter);
+        }
+    }
+}
+
+impl<'a, R, L: Alternatives<'a, R>, P: Iterator<Item = usize>> Drop for Leaving<'_, 'a, R, L, P> {
+    fn drop(&mut self) {
+        self.leave_others();
+        if let Some(taken) = self.taken.take() {
+            self.list.at(taken).undo(self.waiter);
+        }
     }
 }
 

@@ -33,19 +33,24 @@ pub struct Take<'a, T, F: Flavour, W, H> {
     key: Option<Key>,
     /// `None` inside: nothing will ever come.
     taken: Option<Option<T>>,
+    /// Of what was taken while the select stood in lines.
+    order: u64,
     wrap: W,
     handler: H,
 }
 
 impl<'a, T, F: Flavour, W, H> Take<'a, T, F, W, H> {
     pub(crate) fn new(channel: &'a Channel<T, F>, wrap: W, handler: H) -> Self {
-        Take { channel, key: None, taken: None, wrap, handler }
+        Take { channel, key: None, taken: None, order: 0, wrap, handler }
     }
 
     fn take<C: Claimant>(&mut self, claimant: &C, enlist: Option<(&Coupon, &Waiter)>) -> Attempt {
         // Cloning may be code of another executor.
         let enlist = enlist.map(|(coupon, waiter)| (coupon.clone(), waiter.clone()));
         let mut exchange = self.channel.lock();
+        if enlist.is_some() {
+            self.order = exchange.next_order();
+        }
         let taken = exchange.take(claimant);
         if let (Taken::Empty, Some((coupon, waiter))) = (&taken, enlist) {
             let key = exchange.wait_hungry(waiter, Some(coupon));
@@ -93,6 +98,10 @@ impl<T, F: Flavour, W, H> Step for Take<'_, T, F, W, H> {
     }
 
     fn undo(&mut self, _: &Waiter) {
+        if let Some(Some(value)) = self.taken.take() {
+            let wakes = self.channel.lock().put_back(self.order, value);
+            wakes.wake();
+        }
         let Some(key) = self.key.take() else { return };
         let (left, wakes) = self.channel.lock().give_up(key);
         wakes.wake();

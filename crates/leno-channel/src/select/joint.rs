@@ -138,6 +138,10 @@ impl<L: Strands, H> Step for Joint<L, H> {
         self.strands.each(|all| all.iter_mut().for_each(|strand| strand.leave()));
     }
 
+    fn undo(&mut self, _: &Waiter) {
+        self.strands.each(|all| all.iter_mut().for_each(|strand| strand.undo()));
+    }
+
     fn is_ready(&mut self) -> bool {
         self.strands.each(|strands| {
             lock_all(strands);

@@ -66,7 +66,8 @@ pub trait Source {
     /// wait, with the same waiter or a new one; an old one may be forgotten.
     fn wait(&mut self, waiter: &Waiter);
 
-    /// Forgets `waiter`.
+    /// Forgets `waiter`. If it panics, the select still leaves all lines, and what another
+    /// alternative has received goes back to its channel.
     fn leave(&mut self, waiter: &Waiter);
 
     /// Whether there probably is an item; for policies that choose among what is ready.

@@ -29,6 +29,8 @@ pub trait Strand {
     fn stand(&mut self, coupon: Coupon, waiter: Waiter);
     /// Leaves the line. Locks by itself.
     fn leave(&mut self);
+    /// The same, and what was taken goes back.
+    fn undo(&mut self);
     /// A number that changes from one fair select to the next.
     fn turn(&mut self) -> usize;
 }
@@ -38,7 +40,8 @@ pub trait Strand {
 pub struct Intake<'a, T, F: Flavour> {
     channel: &'a Channel<T, F>,
     key: Option<Key>,
-    value: Option<T>,
+    /// The value, and its order.
+    value: Option<(u64, T)>,
 }
 
 /// A strand, for the time of an attempt.
@@ -62,7 +65,7 @@ impl<'a, T, F: Flavour> Intake<'a, T, F> {
 
     /// The value that was accepted.
     pub(crate) fn value(self) -> T {
-        self.value.expect("a join that was taken has a value of each channel")
+        self.value.expect("a join that was taken has a value of each channel").1
     }
 }
 
@@ -99,8 +102,9 @@ impl<T, F: Flavour> Strand for Held<'_, '_, T, F> {
     }
 
     fn accept(&mut self, offer: &Offer) {
+        let order = self.locked().next_order();
         let (value, wakes) = self.locked().accept(offer);
-        self.intake.value = Some(value);
+        self.intake.value = Some((order, value));
         self.wakes = wakes;
     }
 
@@ -118,6 +122,13 @@ impl<T, F: Flavour> Strand for Held<'_, '_, T, F> {
         let Some(key) = self.intake.key.take() else { return };
         let left = self.intake.channel.lock().withdraw(Side::Joiners, key);
         drop(left);
+    }
+
+    fn undo(&mut self) {
+        self.leave();
+        let Some((order, value)) = self.intake.value.take() else { return };
+        let wakes = self.intake.channel.lock().put_back(order, value);
+        wakes.wake();
     }
 
     fn turn(&mut self) -> usize {

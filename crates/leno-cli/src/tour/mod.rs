@@ -1,13 +1,18 @@
 //! `leno tour`: stops that show one thing each, live, and check their own result.
+//!
+//! `stops/` has a file for each; `say.rs` is how they speak, `json.rs` what programs are told.
+//! Deliberately not here: anything that takes long, or needs more than the machine it runs on.
 
+mod json;
 mod machine;
-mod meet;
+mod say;
 mod stops;
 
-use std::io::{IsTerminal, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
+
+use say::{paint, progress, say};
 
 /// One stop of the tour.
 struct Stop {
@@ -20,95 +25,129 @@ struct Stop {
     read: &'static str,
 }
 
-/// Takes the tour.
-pub(crate) fn run(arguments: &[String]) -> ExitCode {
-    let mut only = Vec::new();
-    let mut arguments = arguments.iter();
-    while let Some(argument) = arguments.next() {
-        match (argument.as_str(), arguments.as_slice().first()) {
-            ("--list", _) => return list(),
-            ("--help" | "-h", _) => {
-                print!("{}", crate::HELP);
-                return ExitCode::SUCCESS;
-            }
-            ("--only", Some(name)) => {
-                only.push(name.clone());
-                arguments.next();
-            }
-            _ => {
-                eprintln!("leno tour: '{argument}' is not an option; try --list or --only NAME");
-                return ExitCode::from(2);
-            }
-        }
-    }
-    if let Some(unknown) = only.iter().find(|name| stops::ALL.iter().all(|s| s.name != **name)) {
-        eprintln!("leno tour: there is no stop '{unknown}'; leno tour --list names them");
-        return ExitCode::from(2);
-    }
-    let wanted = |stop: &&Stop| only.is_empty() || only.iter().any(|name| name == stop.name);
-    let outcomes: Vec<Outcome> = stops::ALL.iter().filter(wanted).map(visit).collect();
-    table(&outcomes);
-    if outcomes.iter().all(|outcome| outcome.result.is_ok()) {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
-}
-
-fn list() -> ExitCode {
-    for stop in stops::ALL {
-        println!("{:<12} {}", stop.name, stop.shows.replace('\n', " "));
-    }
-    ExitCode::SUCCESS
-}
-
+/// What has come of a stop.
 struct Outcome {
     stop: &'static Stop,
     took: Duration,
+    /// What it said, if that was kept.
+    said: Vec<String>,
     result: Result<String, String>,
 }
 
-fn visit(stop: &'static Stop) -> Outcome {
-    println!("\n{}", paint("1", &format!("== {} ==", stop.name)));
-    println!("{}\n", stop.shows);
+/// What was asked for.
+#[derive(Default)]
+struct Options {
+    only: Vec<String>,
+    is_list: bool,
+    is_json: bool,
+}
+
+impl Options {
+    /// `Err` with what to do instead.
+    fn read(arguments: &[String]) -> Result<Options, String> {
+        let mut options = Options::default();
+        let mut arguments = arguments.iter();
+        while let Some(argument) = arguments.next() {
+            match argument.as_str() {
+                "--list" => options.is_list = true,
+                "--json" => options.is_json = true,
+                "--only" => match arguments.next() {
+                    Some(name) if stops::ALL.iter().any(|stop| stop.name == *name) => {
+                        options.only.push(name.clone());
+                    }
+                    Some(name) => {
+                        return Err(format!(
+                            "there is no stop '{name}'; leno tour --list names them"
+                        ));
+                    }
+                    None => return Err("--only needs the name of a stop; try --list".to_owned()),
+                },
+                other => {
+                    return Err(format!(
+                        "'{other}' is not an option; try --list, --only NAME or --json"
+                    ));
+                }
+            }
+        }
+        Ok(options)
+    }
+
+    fn stops(&self) -> Vec<&'static Stop> {
+        let wanted =
+            |stop: &&Stop| self.only.is_empty() || self.only.iter().any(|name| name == stop.name);
+        stops::ALL.iter().filter(wanted).collect()
+    }
+}
+
+/// Takes the tour.
+pub(crate) fn run(arguments: &[String]) -> ExitCode {
+    if arguments.iter().any(|argument| argument == "--help" || argument == "-h") {
+        print!("{}", crate::HELP);
+        return ExitCode::SUCCESS;
+    }
+    let options = match Options::read(arguments) {
+        Ok(options) => options,
+        Err(text) => {
+            eprintln!("leno tour: {text}");
+            return ExitCode::from(2);
+        }
+    };
+    let stops = options.stops();
+    if options.is_list {
+        for stop in stops {
+            say!("{:<12} {}", stop.name, stop.shows.replace('\n', " "));
+        }
+        return ExitCode::SUCCESS;
+    }
+    if options.is_json {
+        say::keep();
+    }
+    let count = stops.len();
+    let outcomes: Vec<Outcome> =
+        stops.into_iter().enumerate().map(|(n, stop)| visit(n + 1, count, stop)).collect();
+    if options.is_json {
+        println!("{}", json::report(&outcomes));
+    } else {
+        table(&outcomes);
+    }
+    match outcomes.iter().all(|outcome| outcome.result.is_ok()) {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    }
+}
+
+fn visit(number: usize, of: usize, stop: &'static Stop) -> Outcome {
+    say!("\n{}", paint("1", &format!("== {number} of {of}: {} ==", stop.name)));
+    say!("{}\n", stop.shows);
+    // What is said so far is known from the stop itself.
+    say::take();
     let start = Instant::now();
     let result = catch_unwind(AssertUnwindSafe(stop.run)).unwrap_or_else(|payload| {
         let text = payload.downcast_ref::<String>().cloned();
         let text = text.or_else(|| payload.downcast_ref::<&str>().map(|text| text.to_string()));
         Err(format!("panicked: {}", text.unwrap_or_default()))
     });
-    Outcome { stop, took: start.elapsed(), result }
+    let took = start.elapsed();
+    if let Err(text) = &result {
+        say!("{} {text}", paint("31", "failed:"));
+    }
+    Outcome { stop, took, said: say::take(), result }
 }
 
 fn table(outcomes: &[Outcome]) {
-    println!("\n{}", paint("1", "== what ran =="));
-    for Outcome { stop, took, result } in outcomes {
+    say!("\n{}", paint("1", "== what ran =="));
+    for Outcome { stop, took, result, .. } in outcomes {
         let (mark, text) = match result {
             Ok(text) => (paint("32", "ok    "), text),
             Err(text) => (paint("31", "FAILED"), text),
         };
-        println!("{mark} {:<12} {:>6} ms  {text}", stop.name, took.as_millis());
+        say!("{mark} {:<12} {:>6} ms  {text}", stop.name, took.as_millis());
     }
-    println!("\nread on:");
+    let all: Duration = outcomes.iter().map(|outcome| outcome.took).sum();
+    say!("{:<19} {:>6} ms", "       in all", all.as_millis());
+    say!("\n{}", paint("1", "== read on =="));
     for Outcome { stop, .. } in outcomes {
-        println!("  {:<12} {}", stop.name, stop.read);
-    }
-}
-
-/// Colours text, on a terminal only.
-fn paint(code: &str, text: &str) -> String {
-    if std::io::stdout().is_terminal() {
-        format!("\x1b[{code}m{text}\x1b[0m")
-    } else {
-        text.to_owned()
-    }
-}
-
-/// Shows progress on a long step, on a terminal only.
-fn progress(text: &str) {
-    if std::io::stdout().is_terminal() {
-        print!("\r{text}\x1b[K");
-        let _ = std::io::stdout().flush();
+        say!("{:<12} {}", stop.name, stop.read);
     }
 }
 

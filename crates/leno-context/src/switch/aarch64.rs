@@ -1,74 +1,15 @@
-//! The switch on aarch64 (AAPCS64). The scheme is the one of `x86_64.rs`:
+//! The switch on aarch64 (AAPCS64). The scheme is the one of `x86_64.rs`, with the four words of
+//! [`super::four_words`]: x29, pc, sp, x19.
 //!
-//! ```text
-//!   Context          offset
-//!   +-----------+
-//!   | x29 (fp)  |  0    \ a frame record
-//!   | pc        |  8    /
-//!   | sp        | 16
-//!   | x19       | 24      reserved by LLVM, so it cannot be declared clobbered
-//!   +-----------+
-//! ```
-//!
-//! A new coroutine starts in `leno_context_entry` with x19 = its control block, x29 = the address
-//! of its `parent` field, sp = the control block, the two words in x0 and x1. CFI as on x86_64
-//! with 0x8d = breg29 and x30 as the return-address column.
+//! A new coroutine starts in `leno_context_entry`, with the two words that it is given in x0 and x1. CFI
+//! as on x86_64 with 0x8d = breg29 and x30 as the return-address column.
 
 use core::arch::{asm, global_asm};
-use core::ptr::NonNull;
 
+pub use super::four_words::Context;
+pub(crate) use super::four_words::base_return_address;
 use crate::control::Control;
 use crate::word::Word;
-
-/// Where a suspended context continues.
-#[repr(C)]
-#[derive(Debug)]
-pub struct Context {
-    fp: usize,
-    pc: usize,
-    sp: usize,
-    x19: usize,
-    pub(crate) tool: crate::sanitizer::Tool,
-}
-
-impl Context {
-    /// A context nobody has left yet.
-    #[inline(always)]
-    pub const fn empty() -> Self {
-        Context { fp: 0, pc: 0, sp: 0, x19: 0, tool: crate::sanitizer::Tool::EMPTY }
-    }
-
-    /// The entry of a fresh coroutine on the stack below `top`, which is 16-aligned.
-    #[inline(always)]
-    pub(crate) fn fresh(control: NonNull<Control>, top: *mut u8) -> Context {
-        let parent = control.addr().get() + core::mem::offset_of!(Control, parent);
-        Context {
-            fp: parent,
-            pc: (leno_context_entry as *const ()).addr(),
-            sp: top.addr(),
-            x19: control.as_ptr().expose_provenance(),
-            tool: crate::sanitizer::Tool::EMPTY,
-        }
-    }
-
-    /// The same context, which is continued through one of the two only.
-    #[inline(always)]
-    pub(crate) fn duplicate(&self) -> Context {
-        Context { ..*self }
-    }
-
-    /// The stack pointer of a suspended context.
-    #[inline(always)]
-    pub fn stack_pointer(&self) -> usize {
-        self.sp
-    }
-}
-
-/// The return address of the base frame: with `parent` before it, a frame record.
-#[inline(always)]
-pub(crate) fn base_return_address() -> usize {
-    (&raw const leno_context_entry_end).addr()
-}
 
 /// Leaves the running context in `from` and continues `to`; see [`super::transfer`].
 #[inline(always)]
@@ -152,11 +93,6 @@ global_asm!(
     ".popsection",
     main = const core::mem::offset_of!(Control, main),
 );
-
-unsafe extern "C" {
-    fn leno_context_entry();
-    static leno_context_entry_end: [u8; 0];
-}
 
 /// The stack pointer of the caller.
 #[inline(always)]

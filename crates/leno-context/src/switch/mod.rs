@@ -16,6 +16,8 @@
 #[cfg_attr(all(not(leno_baton), target_arch = "x86_64"), path = "x86_64.rs")]
 #[cfg_attr(all(not(leno_baton), target_arch = "aarch64"), path = "aarch64.rs")]
 mod backend;
+#[cfg(not(leno_baton))]
+mod four_words;
 
 pub use backend::{Context, prefetch, stack_pointer};
 pub(crate) use backend::{base_return_address, set_thread_slot, thread_slot};

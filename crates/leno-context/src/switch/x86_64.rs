@@ -1,16 +1,7 @@
 //! The switch on x86_64 (System V).
 //!
-//! A suspended context is four words; nothing is pushed on the stack it leaves:
-//!
-//! ```text
-//!   Context          offset
-//!   +-----------+
-//!   | rbp       |  0    \ a frame record: frame-pointer walkers go from a coroutine's base
-//!   | rip       |  8    / frame into whoever resumed it
-//!   | rsp       | 16
-//!   | rbx       | 24      LLVM reserves rbx and rbp, so they cannot be declared clobbered
-//!   +-----------+
-//! ```
+//! A suspended context is the four words of [`super::four_words`]: rbp, rip, rsp, rbx. Nothing is pushed
+//! on the stack it leaves.
 //!
 //! All other registers are declared clobbered: the compiler spills what is live and nothing else.
 //! The last instruction is an indirect `jmp`, not a `ret`, because a `ret` into another stack
@@ -18,10 +9,9 @@
 //! (Ice Lake) is a nanosecond faster than through memory. MXCSR and the x87 control word are not switched: that alone
 //! would cost fifty switches.
 //!
-//! A new coroutine starts in `leno_context_entry` with rbx = its control block, rbp = the address
-//! of the control block's `parent` field, rsp = the control block (64-aligned, the stack grows
-//! down below it) and the two words in rdi and rsi. The CFI there tells unwinders that the caller
-//! of the base frame is the context that `parent` points to:
+//! A new coroutine starts in `leno_context_entry`, with the two words that it is given in rdi and rsi.
+//! The CFI there tells unwinders that the caller of the base frame is the context that `parent` points
+//! to:
 //!
 //! ```text
 //!   DW_CFA_def_cfa_expression (0x0f)  CFA = [[rbp] + 16]          parent->rsp
@@ -34,60 +24,11 @@
 //! `.cfi_signal_frame` lets gdb accept that the stack address jumps.
 
 use core::arch::{asm, global_asm};
-use core::ptr::NonNull;
 
+pub use super::four_words::Context;
+pub(crate) use super::four_words::base_return_address;
 use crate::control::Control;
 use crate::word::Word;
-
-/// Where a suspended context continues.
-#[repr(C)]
-#[derive(Debug)]
-pub struct Context {
-    rbp: usize,
-    rip: usize,
-    rsp: usize,
-    rbx: usize,
-    pub(crate) tool: crate::sanitizer::Tool,
-}
-
-impl Context {
-    /// A context nobody has left yet.
-    #[inline(always)]
-    pub const fn empty() -> Self {
-        Context { rbp: 0, rip: 0, rsp: 0, rbx: 0, tool: crate::sanitizer::Tool::EMPTY }
-    }
-
-    /// The entry of a fresh coroutine on the stack below `top`, which is 16-aligned.
-    #[inline(always)]
-    pub(crate) fn fresh(control: NonNull<Control>, top: *mut u8) -> Context {
-        let parent = control.addr().get() + core::mem::offset_of!(Control, parent);
-        Context {
-            rbp: parent,
-            rip: (leno_context_entry as *const ()).addr(),
-            rsp: top.addr(),
-            rbx: control.as_ptr().expose_provenance(),
-            tool: crate::sanitizer::Tool::EMPTY,
-        }
-    }
-
-    /// The same context, which is continued through one of the two only.
-    #[inline(always)]
-    pub(crate) fn duplicate(&self) -> Context {
-        Context { ..*self }
-    }
-
-    /// The stack pointer of a suspended context.
-    #[inline(always)]
-    pub fn stack_pointer(&self) -> usize {
-        self.rsp
-    }
-}
-
-/// The return address of the base frame: with `parent` before it, a frame record.
-#[inline(always)]
-pub(crate) fn base_return_address() -> usize {
-    (&raw const leno_context_entry_end).addr()
-}
 
 /// Leaves the running context in `from` and continues `to`; see [`super::transfer`].
 #[inline(always)]
@@ -170,11 +111,6 @@ global_asm!(
     ".popsection",
     main = const core::mem::offset_of!(Control, main),
 );
-
-unsafe extern "C" {
-    fn leno_context_entry();
-    static leno_context_entry_end: [u8; 0];
-}
 
 /// The stack pointer of the caller.
 #[inline(always)]

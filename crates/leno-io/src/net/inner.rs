@@ -7,6 +7,7 @@
 //!
 //! An operation is tried without waiting, and says with [`Tried`] what came of it.
 
+use core::pin::Pin;
 use core::task::{Context, Poll};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -14,15 +15,14 @@ use std::sync::Arc;
 
 use leno_kernel::Time;
 use leno_kernel::io::Interest;
+use socket2::SockRef;
 
+use super::exhausted::explained;
 use super::limits::Limits;
-use super::memory::{Memory, Twin};
-use super::os::Os;
+use super::memory::{Memory, Twin, not_here};
 use super::ready::Ready;
-
-/// What came of an operation that does not wait: its result, and whether it has used up what there
-/// was, so that the next one will have to wait; or [`WouldBlock`](io::ErrorKind::WouldBlock).
-pub(crate) type Tried<R> = io::Result<(R, bool)>;
+use crate::os::Os;
+pub(crate) use crate::os::Tried;
 
 /// See the module. `S` is `std`'s socket.
 pub(crate) enum Inner<S: Twin> {
@@ -32,15 +32,15 @@ pub(crate) enum Inner<S: Twin> {
     Memory(Memory<S::Memory>),
 }
 
-/// What the handles of one socket share.
-pub(crate) struct Shared<S: Twin> {
+/// What the handles of one socket share. Listeners have patience in place of limits.
+pub(crate) struct Shared<S: Twin, L = Limits> {
     pub(crate) inner: Inner<S>,
-    pub(crate) limits: Limits,
+    pub(crate) limits: L,
 }
 
-impl<S: Twin> Shared<S> {
-    pub(crate) fn new(inner: Inner<S>) -> Arc<Shared<S>> {
-        Arc::new(Shared { inner, limits: Limits::default() })
+impl<S: Twin, L: Default> Shared<S, L> {
+    pub(crate) fn new(inner: Inner<S>) -> Arc<Shared<S, L>> {
+        Arc::new(Shared { inner, limits: L::default() })
     }
 }
 
@@ -48,6 +48,11 @@ impl<S: Twin> Inner<S> {
     /// One of the operating system's.
     pub(crate) fn os(socket: S) -> io::Result<Inner<S>> {
         Ok(Inner::Os(Os::new(socket)?))
+    }
+
+    /// The same, of one that does not block already.
+    pub(crate) fn os_nonblocking(socket: S) -> io::Result<Inner<S>> {
+        Ok(Inner::Os(Os::new_nonblocking(socket)?))
     }
 
     /// Does an operation: tries it, and waits whenever it would block, until the deadline at most.
@@ -65,14 +70,17 @@ impl<S: Twin> Inner<S> {
     }
 
     /// The same, for a future.
-    pub(crate) async fn io_async<R>(
-        &self,
+    pub(crate) fn io_async<'a, R, O>(
+        &'a self,
         interest: Interest,
-        operation: impl FnMut() -> Tried<R>,
-    ) -> io::Result<R> {
+        operation: O,
+    ) -> impl Future<Output = io::Result<R>> + Unpin + use<'a, R, O, S>
+    where
+        O: FnMut() -> Tried<R> + Unpin,
+    {
         match self {
-            Inner::Os(os) => os.io_async(interest, operation).await,
-            Inner::Memory(memory) => memory.io_async(interest, operation).await,
+            Inner::Os(os) => Either::Os(os.io_async(interest, operation)),
+            Inner::Memory(memory) => Either::Memory(memory.io_async(interest, operation)),
         }
     }
 
@@ -123,6 +131,68 @@ impl<S: Twin> Inner<S> {
         match self {
             Inner::Os(os) => os.as_fd(),
             Inner::Memory(_) => panic!("a socket of a network in memory has no descriptor"),
+        }
+    }
+
+    /// The error that waits on the socket.
+    pub(crate) fn take_error(&self) -> io::Result<Option<io::Error>> {
+        match self {
+            Inner::Os(os) => SockRef::from(os.get()).take_error(),
+            Inner::Memory(_) => Ok(None),
+        }
+    }
+
+    pub(crate) fn set_ttl(&self, ttl: u32) -> io::Result<()> {
+        match self {
+            Inner::Os(os) => SockRef::from(os.get()).set_ttl_v4(ttl),
+            Inner::Memory(memory) => {
+                memory.set_ttl(ttl);
+                Ok(())
+            }
+        }
+    }
+
+    pub(crate) fn ttl(&self) -> io::Result<u32> {
+        match self {
+            Inner::Os(os) => SockRef::from(os.get()).ttl_v4(),
+            Inner::Memory(memory) => Ok(memory.ttl()),
+        }
+    }
+
+    /// `std`'s, if it has it.
+    pub(crate) fn into_std(self) -> io::Result<S> {
+        match self {
+            Inner::Os(os) => Ok(os.into_inner()),
+            Inner::Memory(_) => not_here("descriptor"),
+        }
+    }
+
+    /// Another descriptor of `std`'s, if it has it.
+    pub(crate) fn clone_std(&self) -> io::Result<S> {
+        match self {
+            Inner::Os(os) => Ok(os.as_fd().try_clone_to_owned().map_err(explained)?.into()),
+            Inner::Memory(_) => not_here("descriptor"),
+        }
+    }
+}
+
+/// A future of either kind of socket.
+enum Either<O, M> {
+    Os(O),
+    Memory(M),
+}
+
+impl<R, O, M> Future for Either<O, M>
+where
+    O: Future<Output = R> + Unpin,
+    M: Future<Output = R> + Unpin,
+{
+    type Output = R;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<R> {
+        match &mut *self {
+            Either::Os(os) => Pin::new(os).poll(context),
+            Either::Memory(memory) => Pin::new(memory).poll(context),
         }
     }
 }

@@ -22,8 +22,9 @@
 //! - **Cancellation.** When a coroutine is to exit, or a future is dropped, it waits no more; an operation
 //!   that had to wait has done nothing.
 //! - **Fairness.** Who finds a socket ready again and again lets others run now and then.
-//! - **Exhaustion.** When descriptors run out, the error says so ([`Exhausted`]); [`TcpListener::incoming`]
-//!   waits and recovers.
+//! - **Exhaustion.** When descriptors run out, the error says so ([`Exhausted`]); then whoever accepts at that
+//!   listener waits first, longer each time, be it by [`TcpListener::incoming`] or in a select. So no loop
+//!   spins, and all recover.
 //!
 //! - **Tests.** On a host of a [network in memory](crate::memory), and in an explored program, the TCP and
 //!   UDP sockets that are bound or connected are that network's, and not the machine's: a server and its
@@ -34,13 +35,13 @@
 //! Deliberately not here: `set_nonblocking`, since these sockets never block a core, and the `try_` forms
 //! never wait; TLS, which works unchanged over [`Read`](std::io::Read) and [`Write`](std::io::Write).
 
+mod accept;
 mod address;
 mod exhausted;
 mod inner;
 mod limits;
 mod memory;
 mod methods;
-mod os;
 mod patience;
 mod ready;
 mod resolve;

@@ -1,55 +1,126 @@
-//! What a server's loop does when the machine has run out of something: it says so once, waits,
-//! longer each time, and tries again.
+//! What a listener does when the machine has run out of something: whoever accepts there next waits first,
+//! longer each time it fails, until a try succeeds.
+//!
+//! The connections stay in line meanwhile, so the listener stays readable, and trying again at once would
+//! only fail again. One listener has one patience, whoever accepts and however: coroutines, threads,
+//! futures, selects.
+//!
+//! # Protocol
+//! `pause` and `until` are two words, written by whoever has tried last and read by whoever tries next,
+//! without order between them. What can go wrong is that two who fail at once double the pause twice, or
+//! that one waits for a pause that another has just ended: at most [`LONGEST`].
 
+use core::fmt;
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use core::task::{Context, Poll};
 use core::time::Duration;
 use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use leno_kernel::Exiting;
+use leno_kernel::{Exiting, Time, now};
 
 use super::exhausted::Exhausted;
-use crate::time::{sleep, sleep_async};
+use crate::time::{AlarmClock, sleep_until, sleep_until_async};
 
 const SHORTEST: Duration = Duration::from_millis(5);
 const LONGEST: Duration = Duration::from_millis(500);
 
 /// See the module.
-#[derive(Debug, Default)]
-pub(super) struct Patience {
-    /// How long to wait before the next try; nothing if the last one succeeded.
-    pause: Duration,
+#[derive(Default)]
+pub(crate) struct Patience {
+    /// How long the last pause was, in nanoseconds; 0 if the last try succeeded.
+    pause: AtomicU64,
+    /// When it ends.
+    until: AtomicU64,
+    /// Of those who poll by hand.
+    alarms: Mutex<Vec<AlarmClock>>,
 }
 
 impl Patience {
-    /// Waits, if the last try has failed.
-    #[track_caller]
-    pub(super) fn wait(&self) {
-        if !self.pause.is_zero() {
-            sleep(self.pause);
+    /// When to try again, if not yet.
+    pub(super) fn until(&self) -> Option<Time> {
+        if self.pause.load(Relaxed) == 0 {
+            return None;
         }
+        let until = Time::from_nanos(self.until.load(Relaxed));
+        let left = until.since(now());
+        // By the clock of another platform it may be any time.
+        (!left.is_zero() && left <= LONGEST).then_some(until)
+    }
+
+    /// Waits until it is time to try again, or for the deadline.
+    ///
+    /// # Errors
+    /// When the calling coroutine's stack unwinds, and it cannot wait.
+    #[track_caller]
+    pub(super) fn wait(&self, deadline: Option<Time>) -> io::Result<()> {
+        let Some(until) = self.until() else { return Ok(()) };
+        let until = deadline.map_or(until, |deadline| deadline.min(until));
+        sleep_until(until);
+        if now() < until { Err(io::Error::other(leno_kernel::exit())) } else { Ok(()) }
     }
 
     pub(super) async fn wait_async(&self) {
-        if !self.pause.is_zero() {
-            sleep_async(self.pause).await;
+        if let Some(until) = self.until() {
+            sleep_until_async(until).await;
         }
     }
 
-    /// A try has come to this: whether to tell. That something has run out is told once, until a try
-    /// succeeds again.
-    pub(super) fn is_news<T>(&mut self, result: &io::Result<T>) -> bool {
-        match result {
-            Err(error) if Exhausted::of(error).is_some() => {
-                let is_news = self.pause.is_zero();
-                self.pause = (self.pause * 2).clamp(SHORTEST, LONGEST);
-                is_news
-            }
-            Ok(_) => {
-                self.pause = Duration::ZERO;
-                true
-            }
-            Err(_) => true,
+    /// The same, for those who poll by hand. Each waker has one alarm.
+    pub(super) fn poll(&self, context: &mut Context<'_>) -> Poll<()> {
+        let Some(until) = self.until() else { return Poll::Ready(()) };
+        let mut alarms = self.alarms();
+        if let Some(alarm) = alarms.iter_mut().find(|alarm| alarm.is_for(context.waker())) {
+            return alarm.poll(until, context);
         }
+        let mut alarm = AlarmClock::default();
+        let polled = alarm.poll(until, context);
+        alarms.push(alarm);
+        polled
     }
+
+    fn alarms(&self) -> MutexGuard<'_, Vec<AlarmClock>> {
+        self.alarms.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A try has come to this.
+    pub(super) fn noted<T>(&self, result: io::Result<T>) -> io::Result<T> {
+        match &result {
+            Err(error) if Exhausted::of(error).is_some() => {
+                let pause = Duration::from_nanos(self.pause.load(Relaxed)) * 2;
+                let pause = pause.clamp(SHORTEST, LONGEST).as_nanos() as u64;
+                self.until.store(now().as_nanos().saturating_add(pause), Relaxed);
+                self.pause.store(pause, Relaxed);
+            }
+            Ok(_) if self.pause.load(Relaxed) > 0 => {
+                self.pause.store(0, Relaxed);
+                let alarms = core::mem::take(&mut *self.alarms());
+                // They need not wait for the end of the pause.
+                alarms.into_iter().for_each(AlarmClock::ring);
+            }
+            _ => {}
+        }
+        result
+    }
+}
+
+impl fmt::Debug for Patience {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pause = Duration::from_nanos(self.pause.load(Relaxed));
+        f.debug_struct("Patience").field("pause", &pause).finish_non_exhaustive()
+    }
+}
+
+/// Whether to tell of a result. That something has run out is told once, until a try succeeds again.
+pub(super) fn is_news<T>(has_told: &mut bool, result: &io::Result<T>) -> bool {
+    match result {
+        Ok(_) => *has_told = false,
+        Err(error) if Exhausted::of(error).is_some() => {
+            return !core::mem::replace(has_told, true);
+        }
+        Err(_) => {}
+    }
+    true
 }
 
 /// Whether the calling coroutine's stack unwinds, so that nothing will ever be accepted.

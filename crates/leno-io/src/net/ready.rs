@@ -2,7 +2,7 @@
 
 use core::fmt;
 use core::pin::Pin;
-use core::task::{Context, Poll};
+use core::task::{Context, Poll, ready};
 use std::io;
 use std::os::fd::AsFd;
 
@@ -10,7 +10,9 @@ use leno_channel::Source;
 use leno_kernel::io::WaitFuture;
 use leno_kernel::{Time, Waiter};
 
+use super::patience::Patience;
 use crate::memory;
+use crate::time::AlarmClock;
 
 /// Waits until an operation is worth trying; of a socket's `readable`, `writable` and `acceptable`.
 /// It is a future, and an alternative of a select. When it is dropped, it waits no more.
@@ -38,6 +40,9 @@ use crate::memory;
 #[must_use = "a future does nothing unless it is awaited"]
 pub struct Ready<'a, S: AsFd> {
     waiting: Waiting<'a, S>,
+    /// Of a listener.
+    patience: Option<&'a Patience>,
+    alarm: AlarmClock,
 }
 
 enum Waiting<'a, S: AsFd> {
@@ -47,11 +52,25 @@ enum Waiting<'a, S: AsFd> {
 
 impl<'a, S: AsFd> Ready<'a, S> {
     pub(super) fn os(wait: WaitFuture<'a, S>) -> Ready<'a, S> {
-        Ready { waiting: Waiting::Os(wait) }
+        Ready::new(Waiting::Os(wait))
     }
 
     pub(super) fn memory(wait: memory::Ready<'a>) -> Ready<'a, S> {
-        Ready { waiting: Waiting::Memory(wait) }
+        Ready::new(Waiting::Memory(wait))
+    }
+
+    fn new(waiting: Waiting<'a, S>) -> Ready<'a, S> {
+        Ready { waiting, patience: None, alarm: AlarmClock::default() }
+    }
+
+    /// Not before a listener's pause is over.
+    pub(super) fn with(self, patience: &'a Patience) -> Ready<'a, S> {
+        Ready { patience: Some(patience), ..self }
+    }
+
+    /// When the pause is over, if there is one.
+    fn pause(&self) -> Option<Time> {
+        self.patience.and_then(Patience::until)
     }
 }
 
@@ -59,6 +78,9 @@ impl<S: AsFd> Future for Ready<'_, S> {
     type Output = io::Result<()>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if let Some(until) = self.pause() {
+            ready!(self.alarm.poll(until, context));
+        }
         match &mut self.waiting {
             Waiting::Os(wait) => Pin::new(wait).poll(context).map_ok(drop),
             Waiting::Memory(wait) => Pin::new(wait).poll(context),
@@ -70,6 +92,9 @@ impl<S: AsFd> Source for Ready<'_, S> {
     type Item = io::Result<()>;
 
     fn take(&mut self) -> Option<io::Result<()>> {
+        if self.pause().is_some() {
+            return None;
+        }
         match &mut self.waiting {
             Waiting::Os(wait) => Some(wait.try_wait()?.map(drop)),
             Waiting::Memory(wait) => wait.take(),
@@ -91,17 +116,19 @@ impl<S: AsFd> Source for Ready<'_, S> {
     }
 
     fn is_ready(&self) -> bool {
-        match &self.waiting {
-            Waiting::Os(wait) => wait.is_ready(),
-            Waiting::Memory(wait) => wait.is_ready(),
-        }
+        self.pause().is_none()
+            && match &self.waiting {
+                Waiting::Os(wait) => wait.is_ready(),
+                Waiting::Memory(wait) => wait.is_ready(),
+            }
     }
 
     fn deadline(&self) -> Option<Time> {
-        match &self.waiting {
+        let waiting = match &self.waiting {
             Waiting::Os(_) => None,
             Waiting::Memory(wait) => wait.deadline(),
-        }
+        };
+        self.pause().or(waiting)
     }
 
     fn is_shared(&self) -> bool {

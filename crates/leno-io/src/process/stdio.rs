@@ -95,142 +95,100 @@ impl AsFd for ChildStdin {
     }
 }
 
-/// To read what a child process writes to its standard output.
-///
-/// # Examples
-/// ```
-/// use leno_io::process::{Command, Stdio};
-/// use std::io::Read;
-///
-/// let mut child = Command::new("sh").args(["-c", "echo Hello"]).stdout(Stdio::piped()).spawn()?;
-/// let mut text = String::new();
-/// child.stdout.take().expect("it is piped").read_to_string(&mut text)?;
-/// assert_eq!(text, "Hello\n");
-/// assert!(child.wait()?.success());
-/// # Ok::<(), std::io::Error>(())
-/// ```
-#[derive(Debug)]
-pub struct ChildStdout(Pipe<std::process::ChildStdout>);
+/// A pipe that is read from.
+macro_rules! output {
+    ($(#[$doc:meta])* $Pipe:ident of $Std:ty) => {
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub struct $Pipe(Pipe<$Std>);
 
-impl ChildStdout {
-    pub(super) fn new(inner: std::process::ChildStdout) -> io::Result<ChildStdout> {
-        Ok(ChildStdout(Pipe::new(inner)?))
-    }
+        impl $Pipe {
+            pub(super) fn new(inner: $Std) -> io::Result<$Pipe> {
+                Ok($Pipe(Pipe::new(inner)?))
+            }
 
-    /// For how long each read may take; `None` for as long as it needs. Futures do without.
-    pub fn set_timeout(&self, timeout: Option<Duration>) {
-        self.0.set_timeout(timeout);
-    }
+            /// For how long each read may take; `None` for as long as it needs. Futures do without.
+            pub fn set_timeout(&self, timeout: Option<Duration>) {
+                self.0.set_timeout(timeout);
+            }
 
-    /// As [`Read::read`], for a future.
+            /// As [`Read::read`], for a future.
+            ///
+            /// # Errors
+            /// As [`Read::read`].
+            pub async fn read_async(&self, into: &mut [u8]) -> io::Result<usize> {
+                self.0.read_async(into).await
+            }
+
+            /// As [`Read::read_to_end`], for a future.
+            ///
+            /// # Errors
+            /// As [`Read::read`]; what was read before is in `all`.
+            pub async fn read_to_end_async(&self, all: &mut Vec<u8>) -> io::Result<usize> {
+                self.0.read_to_end_async(all).await
+            }
+
+            /// The pipe itself, which does not block.
+            pub fn into_std(self) -> $Std {
+                self.0.into_inner()
+            }
+        }
+
+        /// Parks the calling coroutine, or blocks the calling thread, while the pipe is empty.
+        impl Read for &$Pipe {
+            #[track_caller]
+            fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+                self.0.read(into)
+            }
+        }
+
+        impl Read for $Pipe {
+            #[track_caller]
+            fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+                self.0.read(into)
+            }
+        }
+
+        impl AsFd for $Pipe {
+            fn as_fd(&self) -> BorrowedFd<'_> {
+                self.0.as_fd()
+            }
+        }
+    };
+}
+
+output!(
+    /// To read what a child process writes to its standard output.
     ///
-    /// # Errors
-    /// As [`Read::read`].
-    pub async fn read_async(&self, into: &mut [u8]) -> io::Result<usize> {
-        self.0.read_async(into).await
-    }
-
-    /// As [`Read::read_to_end`], for a future.
+    /// # Examples
+    /// ```
+    /// use leno_io::process::{Command, Stdio};
+    /// use std::io::Read;
     ///
-    /// # Errors
-    /// As [`Read::read`]; what was read before is in `all`.
-    pub async fn read_to_end_async(&self, all: &mut Vec<u8>) -> io::Result<usize> {
-        self.0.read_to_end_async(all).await
-    }
+    /// let mut child = Command::new("sh").args(["-c", "echo Hello"]).stdout(Stdio::piped()).spawn()?;
+    /// let mut text = String::new();
+    /// child.stdout.take().expect("it is piped").read_to_string(&mut text)?;
+    /// assert_eq!(text, "Hello\n");
+    /// assert!(child.wait()?.success());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ChildStdout of std::process::ChildStdout
+);
 
-    /// The pipe itself, which does not block.
-    pub fn into_std(self) -> std::process::ChildStdout {
-        self.0.into_inner()
-    }
-}
-
-/// Parks the calling coroutine, or blocks the calling thread, while the pipe is empty.
-impl Read for &ChildStdout {
-    #[track_caller]
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        self.0.read(into)
-    }
-}
-
-impl Read for ChildStdout {
-    #[track_caller]
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        self.0.read(into)
-    }
-}
-
-impl AsFd for ChildStdout {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
-    }
-}
-
-/// To read what a child process writes to its standard error.
-///
-/// # Examples
-/// ```
-/// use leno_io::process::{Command, Stdio};
-/// use std::io::Read;
-///
-/// let mut child = Command::new("sh").args(["-c", "echo Hello >&2"]).stderr(Stdio::piped()).spawn()?;
-/// let mut text = String::new();
-/// child.stderr.take().expect("it is piped").read_to_string(&mut text)?;
-/// assert_eq!(text, "Hello\n");
-/// assert!(child.wait()?.success());
-/// # Ok::<(), std::io::Error>(())
-/// ```
-#[derive(Debug)]
-pub struct ChildStderr(Pipe<std::process::ChildStderr>);
-
-impl ChildStderr {
-    pub(super) fn new(inner: std::process::ChildStderr) -> io::Result<ChildStderr> {
-        Ok(ChildStderr(Pipe::new(inner)?))
-    }
-
-    /// For how long each read may take; `None` for as long as it needs. Futures do without.
-    pub fn set_timeout(&self, timeout: Option<Duration>) {
-        self.0.set_timeout(timeout);
-    }
-
-    /// As [`Read::read`], for a future.
+output!(
+    /// To read what a child process writes to its standard error.
     ///
-    /// # Errors
-    /// As [`Read::read`].
-    pub async fn read_async(&self, into: &mut [u8]) -> io::Result<usize> {
-        self.0.read_async(into).await
-    }
-
-    /// As [`Read::read_to_end`], for a future.
+    /// # Examples
+    /// ```
+    /// use leno_io::process::{Command, Stdio};
+    /// use std::io::Read;
     ///
-    /// # Errors
-    /// As [`Read::read`]; what was read before is in `all`.
-    pub async fn read_to_end_async(&self, all: &mut Vec<u8>) -> io::Result<usize> {
-        self.0.read_to_end_async(all).await
-    }
-
-    /// The pipe itself, which does not block.
-    pub fn into_std(self) -> std::process::ChildStderr {
-        self.0.into_inner()
-    }
-}
-
-/// Parks the calling coroutine, or blocks the calling thread, while the pipe is empty.
-impl Read for &ChildStderr {
-    #[track_caller]
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        self.0.read(into)
-    }
-}
-
-impl Read for ChildStderr {
-    #[track_caller]
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        self.0.read(into)
-    }
-}
-
-impl AsFd for ChildStderr {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
-    }
-}
+    /// let mut child = Command::new("sh").args(["-c", "echo Hello >&2"]).stderr(Stdio::piped()).spawn()?;
+    /// let mut text = String::new();
+    /// child.stderr.take().expect("it is piped").read_to_string(&mut text)?;
+    /// assert_eq!(text, "Hello\n");
+    /// assert!(child.wait()?.success());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ChildStderr of std::process::ChildStderr
+);

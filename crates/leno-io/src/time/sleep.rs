@@ -59,22 +59,34 @@ pub async fn sleep_until_async(time: Time) {
 
 /// Wakes whoever polled last.
 #[derive(Default)]
-pub(super) struct AlarmClock {
-    set: Option<(Alarm, Waker)>,
+pub(crate) struct AlarmClock {
+    set: Option<(Time, Alarm, Waker)>,
 }
 
 impl AlarmClock {
+    /// Whether it is this one that it wakes.
+    pub(crate) fn is_for(&self, waker: &Waker) -> bool {
+        self.set.as_ref().is_some_and(|(.., own)| own.will_wake(waker))
+    }
+
+    /// Wakes it now.
+    pub(crate) fn ring(self) {
+        if let Some((.., waker)) = self.set {
+            waker.wake();
+        }
+    }
+
     /// Ready when the time has come.
-    pub(super) fn poll(&mut self, time: Time, context: &mut Context<'_>) -> Poll<()> {
+    pub(crate) fn poll(&mut self, time: Time, context: &mut Context<'_>) -> Poll<()> {
         if now() >= time {
             self.set = None;
             return Poll::Ready(());
         }
-        let is_set = self.set.as_ref().is_some_and(|(_, waker)| waker.will_wake(context.waker()));
-        if !is_set {
+        let is_set = self.set.as_ref().is_some_and(|(when, ..)| *when == time);
+        if !is_set || !self.is_for(context.waker()) {
             // The old one first: two alarms for one future would be one too many.
             self.set = None;
-            self.set = Some((Alarm::set(time, context), context.waker().clone()));
+            self.set = Some((time, Alarm::set(time, context), context.waker().clone()));
         }
         Poll::Pending
     }

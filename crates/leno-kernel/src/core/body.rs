@@ -2,6 +2,8 @@
 
 use core::pin::Pin;
 
+use crate::raw::closure::Closure;
+
 /// See the module.
 #[derive(Default)]
 pub(crate) enum Body {
@@ -9,7 +11,7 @@ pub(crate) enum Body {
     #[default]
     None,
     /// It takes a stack when it first runs.
-    Closure(Box<dyn FnOnce()>),
+    Closure(Closure<'static>),
     /// It is polled, on the stack of the core's loop.
     Future(Pin<Box<dyn Future<Output = ()>>>),
 }

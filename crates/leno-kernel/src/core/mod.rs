@@ -14,6 +14,7 @@ mod body;
 mod check;
 mod guests;
 mod listen;
+mod preempt;
 mod queue;
 mod run;
 mod tasks;
@@ -31,6 +32,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use self::check::Checks;
+use self::preempt::Slice;
 use self::queue::Queue;
 use self::tasks::Tasks;
 use crate::io::Attention;
@@ -52,6 +54,10 @@ use crate::{Co, Object, Outcome, Platform, Reason, SpawnError, State, Time, Wake
 pub(crate) struct Core {
     /// It runs the threads of a world.
     is_of_world: bool,
+    /// Whether its coroutines may be attached with a budget.
+    is_preemptive: bool,
+    /// Who runs with a budget, if someone does.
+    slice: Cell<Slice>,
     /// Names its system, unless its team does.
     system: Object,
     pub(crate) entry: Entry,
@@ -103,6 +109,8 @@ pub(crate) struct Parts {
     pub(crate) log: Option<Rc<Ring>>,
     pub(crate) team: Option<Membership>,
     pub(crate) title: Arc<Title>,
+    /// Whether its coroutines may be attached with a budget.
+    pub(crate) is_preemptive: bool,
 }
 
 /// A core's place in a team.
@@ -126,7 +134,7 @@ pub(crate) struct Counts {
 impl Core {
     pub(crate) fn new(address: mailbox::Address, mut parts: Parts) -> Core {
         world::parts_for(&mut parts);
-        let Parts { platform, policy, log, team, title } = parts;
+        let Parts { platform, policy, log, team, title, is_preemptive } = parts;
         let mailbox = address.mailbox;
         let now = platform.now();
         let real = (!platform.is_virtual()).then_some(now);
@@ -137,6 +145,9 @@ impl Core {
         mailbox.show(window.clone());
         if log.is_some() {
             world::count_log(true);
+        }
+        if is_preemptive {
+            world::count_preemptive(true);
         }
         Core {
             system: Object::local(),
@@ -154,6 +165,8 @@ impl Core {
             attention: Attention::default(),
             events: log,
             is_of_world: false,
+            is_preemptive,
+            slice: Cell::default(),
             ledger: Rc::default(),
             orphans: Rc::default(),
             reading: RefCell::default(),
@@ -232,7 +245,7 @@ impl Core {
         let Unstarted { mut about, launch, body, adoption } = closure;
         about.born = self.roughly_now();
         // If the core is full, the body is dropped, by which whoever waits for it learns.
-        if let Err(error) = self.spawn(about, Body::Closure(body), launch, adoption) {
+        if let Err(error) = self.spawn(about, Body::Closure(body.into_inner()), launch, adoption) {
             eprintln!("leno: a coroutine was dropped: {error}");
         }
     }
@@ -471,6 +484,9 @@ impl Drop for Core {
         world::leaves(self.mailbox, self.counts.get().given_up);
         if self.events.is_some() {
             world::count_log(false);
+        }
+        if self.is_preemptive {
+            world::count_preemptive(false);
         }
         mailbox::close(self.mailbox, self.tasks.unused_generation());
     }

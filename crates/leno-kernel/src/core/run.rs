@@ -237,11 +237,16 @@ impl Core {
             || self.team.as_ref().is_some_and(|own| own.team.has_work(own.place))
     }
 
+    /// Whether someone is due to be woken by time.
+    pub(crate) fn has_timers(&self) -> bool {
+        self.timers.borrow().next().is_some()
+    }
+
     /// What others may know of it while it rests.
     fn left(&self) -> system::Left {
         system::Left {
             live: self.tasks.live(),
-            open: self.timers.borrow().next().is_some() || self.is_open(),
+            open: self.has_timers() || self.is_open(),
             read: self.read.get(),
         }
     }
@@ -257,7 +262,7 @@ impl Core {
     /// Nobody can run: removes those whom nobody can ever wake, or, if there are none, all who wait.
     /// Of these, the ones that the world could still wake are zombies.
     pub(crate) fn reap(&self) {
-        if self.remove_unreachable() > 0 {
+        if self.remove_unreachable_at_rest() > 0 {
             return;
         }
         for (co, verdict) in self.verdicts() {

@@ -1,10 +1,9 @@
-//! What a core knows of its coroutines, in slots that never move.
+//! What a core knows of its coroutines, in [slots](crate::raw::slots) that never move.
 //!
-//! Slots are in buckets of doubling size, so a reference to one stays good while others are added.
 //! A slot's generation counts the coroutines that have had it; a [`Co`] of an earlier one finds
 //! nobody.
 
-use core::cell::{Cell, OnceCell, RefCell};
+use core::cell::{Cell, RefCell};
 use core::panic::Location;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -14,10 +13,11 @@ use leno_context::Name;
 
 use super::body::Body;
 use crate::attach::Inbox;
-use crate::co::{GENERATIONS, SLOTS};
+use crate::co::GENERATIONS;
 use crate::join::Adoption;
 use crate::policy::{Hint, Ready, Why};
 use crate::raw::lent::Lent;
+use crate::raw::slots::{MOST, Slots};
 use crate::raw::stack::Seat;
 use crate::{Co, Outcome, State, Time};
 
@@ -35,6 +35,8 @@ pub(crate) struct Task {
     pub(crate) lent: Lent,
     /// How many parts of it wait without being interruptible by an exit.
     pub(crate) masked: Cell<u32>,
+    /// How many sections it is in where it may not be preempted.
+    pub(crate) unpreempted: Cell<u32>,
     /// An unpark that came while it was not parked.
     pub(crate) permit: Cell<bool>,
     /// It borrows from a scope, which must not end before it.
@@ -48,7 +50,7 @@ pub(crate) struct Task {
     /// What it is to run, or to poll.
     pub(crate) body: Cell<Body>,
     /// Wakes it; made when first needed.
-    waker: Cell<Option<Box<Kept>>>,
+    waker: Cell<Option<Arc<Rouser>>>,
     /// Who waits for its end, should that never come.
     waited_for_by: Cell<Option<Arc<dyn Adoption>>>,
     pub(crate) about: RefCell<About>,
@@ -97,10 +99,10 @@ impl About {
 }
 
 impl Task {
-    fn vacant(co: Co) -> Task {
+    fn new(co: Co, about: About, body: Body, waited_for_by: Arc<dyn Adoption>) -> Task {
         Task {
             co: Cell::new(co),
-            state: Cell::new(State::Finished(Outcome::Returned)),
+            state: Cell::new(State::New),
             since: Cell::new(Time::START),
             lent: Lent::new(),
             permit: Cell::new(false),
@@ -110,20 +112,27 @@ impl Task {
             has_sink: Cell::new(false),
             sink: RefCell::new(None),
             masked: Cell::new(0),
+            unpreempted: Cell::new(0),
             seat: Seat::new(),
-            body: Cell::new(Body::None),
+            body: Cell::new(body),
             waker: Cell::new(None),
-            about: RefCell::new(About {
-                name: Name::NONE,
-                site: Location::caller(),
-                stack_size: 0,
-                priority: 0,
-                heritage: 0,
-                deadline: None,
-                born: Time::START,
-            }),
-            waited_for_by: Cell::new(None),
+            about: RefCell::new(about),
+            waited_for_by: Cell::new(Some(waited_for_by)),
         }
+    }
+
+    /// The slot of one that has ended is another's.
+    fn begin(&self, about: About, body: Body, waited_for_by: Arc<dyn Adoption>) {
+        self.state.set(State::New);
+        self.lent.clear();
+        self.permit.set(false);
+        self.exit.set(Exit::No);
+        self.borrows.set(false);
+        self.masked.set(0);
+        self.unpreempted.set(0);
+        self.body.set(body);
+        self.waited_for_by.set(Some(waited_for_by));
+        *self.about.borrow_mut() = about;
     }
 
     /// Tells whoever waits for its end that it will never come.
@@ -150,17 +159,13 @@ impl Task {
     }
 }
 
-const FIRST: u32 = 16;
-const BUCKETS: usize = (SLOTS / FIRST).ilog2() as usize + 1;
-
 /// All coroutines of a core.
 pub(crate) struct Tasks {
     core: u32,
-    buckets: [OnceCell<Box<[Task]>>; BUCKETS],
+    /// All slots that have been in use.
+    slots: Slots<Task>,
     /// Slots that are not in use.
     free: RefCell<Vec<u32>>,
-    /// Slots that have been in use.
-    touched: Cell<u32>,
     live: Cell<usize>,
     /// The generation of slots that are used for the first time.
     first_generation: u32,
@@ -171,9 +176,8 @@ impl Tasks {
     pub(crate) fn new(core: u32, first_generation: u32) -> Tasks {
         Tasks {
             core,
-            buckets: [const { OnceCell::new() }; BUCKETS],
+            slots: Slots::new(),
             free: RefCell::default(),
-            touched: Cell::new(0),
             live: Cell::new(0),
             first_generation,
             highest_generation: Cell::new(first_generation),
@@ -191,28 +195,17 @@ impl Tasks {
         self.highest_generation.get() + 1
     }
 
-    #[inline(always)]
-    fn slot(&self, slot: u32) -> Option<&Task> {
-        if slot < FIRST {
-            return self.buckets[0].get()?.get(slot as usize);
-        }
-        let place = slot + FIRST;
-        let bucket = place.ilog2() - FIRST.ilog2();
-        let bucket_start = FIRST << bucket;
-        self.buckets[bucket as usize].get()?.get((place - bucket_start) as usize)
-    }
-
     /// The coroutine, if it is alive.
     #[inline(always)]
     pub(crate) fn get(&self, co: Co) -> Option<&Task> {
-        let task = self.slot(co.slot())?;
+        let task = self.slots.get(co.slot())?;
         (task.co.get() == co).then_some(task)
     }
 
     /// Starts loading what is known of a coroutine.
     #[inline(always)]
     pub(crate) fn prefetch(&self, co: Co) {
-        if let Some(task) = self.slot(co.slot()) {
+        if let Some(task) = self.slots.get(co.slot()) {
             leno_context::switch::prefetch((&raw const *task).cast());
         }
     }
@@ -224,39 +217,21 @@ impl Tasks {
         body: Body,
         waited_for_by: Arc<dyn Adoption>,
     ) -> Option<(Co, &Task)> {
-        let slot = match self.free.borrow_mut().pop() {
-            Some(slot) => slot,
-            None => self.touch()?,
+        let free = self.free.borrow_mut().pop();
+        let task = match free {
+            Some(slot) => {
+                let task = self.slots.get(slot).expect("it has been in use");
+                task.begin(about, body, waited_for_by);
+                task
+            }
+            None if self.slots.len() == MOST => return None,
+            None => {
+                let co = Co::new(self.core, self.slots.len(), self.first_generation);
+                self.slots.push(Task::new(co, about, body, waited_for_by))
+            }
         };
-        let task = self.slot(slot).expect("touched");
-        task.state.set(State::New);
-        task.lent.clear();
-        task.permit.set(false);
-        task.exit.set(Exit::No);
-        task.borrows.set(false);
-        task.masked.set(0);
-        task.body.set(body);
-        task.waited_for_by.set(Some(waited_for_by));
-        *task.about.borrow_mut() = about;
         self.live.set(self.live.get() + 1);
         Some((task.co.get(), task))
-    }
-
-    fn touch(&self) -> Option<u32> {
-        let slot = self.touched.get();
-        // The last bucket is not full.
-        if slot + FIRST >= SLOTS {
-            return None;
-        }
-        self.touched.set(slot + 1);
-        let place = slot + FIRST;
-        let bucket = place.ilog2() - FIRST.ilog2();
-        self.buckets[bucket as usize].get_or_init(|| {
-            let start = (FIRST << bucket) - FIRST;
-            let co = |slot| Co::new(self.core, slot, self.first_generation);
-            (start..start + (FIRST << bucket)).map(|slot| Task::vacant(co(slot))).collect()
-        });
-        Some(slot)
     }
 
     /// Forgets a coroutine that has ended.
@@ -277,18 +252,15 @@ impl Tasks {
 
     /// All that are alive, by slot.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Co, &Task)> + '_ {
-        (0..self.touched.get()).filter_map(|slot| {
-            let task = self.slot(slot)?;
+        (0..self.slots.len()).filter_map(|slot| {
+            let task = self.slots.get(slot)?;
             let alive = !matches!(task.state(), State::Finished(_));
             alive.then(|| (task.co.get(), task))
         })
     }
 }
 
-/// A waker and what it holds, whose count tells how many others there are.
-type Kept = (Arc<Rouser>, Waker);
-
-/// Unparks a coroutine, from wherever it is called.
+/// Unparks a coroutine, from wherever it is called. Its count tells how many wakers there are.
 struct Rouser(Co);
 
 impl std::task::Wake for Rouser {
@@ -304,11 +276,8 @@ impl std::task::Wake for Rouser {
 impl Task {
     /// A waker that unparks it.
     pub(crate) fn waker(&self, co: Co) -> Waker {
-        let kept = self.waker.take().unwrap_or_else(|| {
-            let rouser = Arc::new(Rouser(co));
-            Box::new((rouser.clone(), Waker::from(rouser)))
-        });
-        let waker = kept.1.clone();
+        let kept = self.waker.take().unwrap_or_else(|| Arc::new(Rouser(co)));
+        let waker = Waker::from(kept.clone());
         self.waker.set(Some(kept));
         waker
     }
@@ -316,9 +285,9 @@ impl Task {
     /// How many wakers of it others have, while it waits for a future.
     pub(crate) fn wakers_held(&self) -> usize {
         let kept = self.waker.take();
-        // The slot itself holds two, and one with a stack a third: it blocks on its future.
-        let own = if self.seat.is_free() { 2 } else { 3 };
-        let held = kept.as_ref().map_or(0, |kept| Arc::strong_count(&kept.0).saturating_sub(own));
+        // The slot itself holds one, and one with a stack a second: it blocks on its future.
+        let own = if self.seat.is_free() { 1 } else { 2 };
+        let held = kept.as_ref().map_or(0, |kept| Arc::strong_count(kept).saturating_sub(own));
         self.waker.set(kept);
         held
     }

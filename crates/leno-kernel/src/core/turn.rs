@@ -9,6 +9,7 @@ use core::task::{Context, Poll};
 use super::{Body, Core, Exit, Task};
 use crate::log::What;
 use crate::policy::{Hint, Why};
+use crate::raw::closure::Closure;
 use crate::raw::entered::{Inside, Running};
 use crate::raw::stack::{Code, Left};
 use crate::{Co, Outcome, Reason, State};
@@ -116,7 +117,7 @@ impl Core {
 
     /// The first turn of a body that needs a stack.
     #[inline(never)]
-    fn start(&self, co: Co, task: &Task, closure: Box<dyn FnOnce()>) {
+    fn start(&self, co: Co, task: &Task, closure: Closure<'static>) {
         if task.exit.get() != Exit::No {
             return self.drop_body(co, task, Body::Closure(closure));
         }
@@ -134,7 +135,7 @@ impl Core {
         co: Co,
         task: &Task,
         error: &leno_context::stack::StackError,
-        closure: Box<dyn FnOnce()>,
+        closure: Closure<'static>,
     ) {
         let other = self.tasks.iter().any(|(_, task)| !task.seat.is_free());
         if other {

@@ -51,6 +51,35 @@ impl<T: AsFd> Descriptor<T> {
         Ok(Descriptor { registered: Registered::new(), inner: Some(inner) })
     }
 
+    /// The same for a descriptor that is non-blocking already, such as one that was accepted so: it
+    /// costs no system call. One that blocks would block its core; debug builds look.
+    ///
+    /// # Errors
+    /// When the platform of the calling coroutine refuses: virtual time does.
+    ///
+    /// # Panics
+    /// In debug builds, if the descriptor blocks.
+    ///
+    /// # Examples
+    /// ```
+    /// use leno_kernel::io::{Descriptor, Interest};
+    /// use std::os::unix::net::UnixStream;
+    ///
+    /// let (near, _far) = UnixStream::pair()?;
+    /// near.set_nonblocking(true)?;
+    /// let near = Descriptor::new_nonblocking(near)?;
+    /// assert!(near.wait(Interest::WRITE)?.is_writable());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn new_nonblocking(inner: T) -> io::Result<Descriptor<T>> {
+        caller::permit()?;
+        debug_assert!(
+            epoll::is_nonblocking(inner.as_fd()),
+            "this descriptor blocks, and would block its core: use `Descriptor::new`"
+        );
+        Ok(Descriptor { registered: Registered::new(), inner: Some(inner) })
+    }
+
     /// What owns the descriptor.
     #[inline]
     pub fn get_ref(&self) -> &T {

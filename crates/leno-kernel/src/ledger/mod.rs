@@ -3,7 +3,8 @@
 //! The ledger is exact for what it is told: an end is known to a *coroutine*, to a *parcel* (it
 //! travels as a value in a channel), or to the *world* (anyone may use it). Layers with ends that
 //! are bound to a coroutine write it; a core that nobody writes for has an empty one, which costs
-//! nothing. A channel it was never told of is left to other rules.
+//! nothing. A channel it was never told of is left to other rules. A future that is polled may say by
+//! which ends alone it can be woken ([`only_by`]); of any other future the ledger says nothing.
 //!
 //! A pass over it runs at quiescence, on request, and whenever the number of coroutines has doubled
 //! since the last one, so its cost is a constant share of the work that made them.
@@ -20,7 +21,7 @@ pub use pass::Verdict;
 
 use crate::core::Core;
 use crate::raw::entered::{self, Here};
-use crate::{Co, Object, State};
+use crate::{Co, Object, Outcome, Reason, State};
 
 /// One end of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -60,6 +61,8 @@ pub(crate) struct Ledger {
     world: Ends,
     cos: BTreeMap<Co, Ends>,
     parcels: BTreeMap<Object, Ends>,
+    /// The ends by which alone a future can be woken that waits, if it has said so.
+    needs: BTreeMap<Co, Vec<End>>,
     /// How many entries speak of each channel.
     channels: BTreeMap<Object, usize>,
     /// How many coroutines there were after the last pass.
@@ -112,8 +115,18 @@ impl Ledger {
 
     /// A coroutine has ended: it knows nothing any more.
     pub(crate) fn forget_co(&mut self, co: Co) {
+        self.needs.remove(&co);
         for (end, times) in self.cos.remove(&co).unwrap_or_default() {
             self.forget_channel(end.channel, times);
+        }
+    }
+
+    /// How one ends that waits for this in vain.
+    fn outcome(&self, co: Co, reason: Reason) -> Outcome {
+        match self.needs.get(&co).and_then(|ends| ends.first()) {
+            Some(end) if end.side == Side::Sending => Outcome::Starved,
+            Some(_) => Outcome::Blockaged,
+            None => reason.when_nobody_comes(),
         }
     }
 
@@ -149,12 +162,16 @@ impl Ledger {
 impl Core {
     /// One pass; nobody is removed.
     pub(crate) fn verdicts(&self) -> Vec<(Co, Verdict)> {
+        self.ledger.borrow().judge(&self.parked())
+    }
+
+    /// Each coroutine, with what it is parked for, if it is.
+    fn parked(&self) -> Vec<(Co, Option<Reason>)> {
         let reason = |state| match state {
             State::Parked(reason) => Some(reason),
             _ => None,
         };
-        let all: Vec<_> = self.tasks.iter().map(|(co, task)| (co, reason(task.state()))).collect();
-        self.ledger.borrow().judge(&all)
+        self.tasks.iter().map(|(co, task)| (co, reason(task.state()))).collect()
     }
 
     /// Makes those exit whom nobody can ever wake. How many they are.
@@ -162,19 +179,39 @@ impl Core {
         if self.ledger.borrow().is_empty() {
             return 0;
         }
-        let verdicts = self.verdicts();
-        let unreachable = verdicts.iter().filter(|(_, verdict)| *verdict == Verdict::Unreachable);
+        let verdicts = self.verdicts().into_iter();
+        let unreachable = verdicts.filter(|(_, verdict)| *verdict == Verdict::Unreachable);
+        let removed = self.remove(unreachable.map(|(co, _)| co));
+        // Those who are to go are still there: counted, the next pass would come ever later.
+        self.ledger.borrow_mut().before = self.tasks.live() - removed;
+        removed
+    }
+
+    /// The same when nobody can run; and if there are none, those who must give way so that one goes
+    /// on who waits to be told.
+    pub(crate) fn remove_unreachable_at_rest(&self) -> usize {
+        match self.remove_unreachable() {
+            // Whoever has a timer need not be told.
+            0 if !self.ledger.borrow().is_empty() && !self.has_timers() => {
+                let tellers = self.ledger.borrow().tellers(&self.parked());
+                self.remove(tellers.into_iter())
+            }
+            removed => removed,
+        }
+    }
+
+    /// Ends those who wait in vain. How many they are.
+    fn remove(&self, cos: impl Iterator<Item = Co>) -> usize {
         let mut removed = 0;
-        for (co, _) in unreachable {
-            if let Some(task) = self.tasks.get(*co)
+        for co in cos {
+            if let Some(task) = self.tasks.get(co)
                 && let State::Parked(reason) = task.state()
             {
-                self.cancel(*co, reason.when_nobody_comes());
+                let outcome = self.ledger.borrow().outcome(co, reason);
+                self.cancel(co, outcome);
                 removed += 1;
             }
         }
-        // Those who are to go are still there: counted, the next pass would come ever later.
-        self.ledger.borrow_mut().before = self.tasks.live() - removed;
         removed
     }
 
@@ -212,6 +249,21 @@ pub fn learn(knower: Knower, end: End) {
 /// Whether it was known.
 pub fn forget(knower: Knower, end: End) -> bool {
     with_core(|core| core.ledger.borrow_mut().forget(knower, end)).unwrap_or(false)
+}
+
+/// Says, inside a future that a core polls, by which ends alone it can be woken when it waits now: that
+/// someone uses one of them. Of none, that others may wake it. It holds until it is said again.
+///
+/// Whoever says so must know that nobody else has a waker of the future, nor its name to unpark it.
+pub fn only_by(ends: Vec<End>) {
+    entered::here(|here| {
+        let Here::Future(core, co) = here else { return };
+        let mut ledger = core.ledger.borrow_mut();
+        match ends.is_empty() {
+            true => ledger.needs.remove(&co),
+            false => ledger.needs.insert(co, ends),
+        };
+    });
 }
 
 /// The ledger of one core, for ends that outlive the call that bound them: whoever has it writes to

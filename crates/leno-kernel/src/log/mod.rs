@@ -173,6 +173,9 @@ impl Words<'_> {
     fn state(&mut self, reason: Reason) -> String {
         match reason {
             Reason::Hungry(object) => format!("to receive from {}", self.object(object)),
+            Reason::Expecting(object) => {
+                format!("to receive from {}, or for its close", self.object(object))
+            }
             Reason::Blocked(object) => format!("to send to {}", self.object(object)),
             Reason::Choosing(object) => format!("in select {}", self.object(object)),
             Reason::Entry(object) => format!("for a call of {}", self.object(object)),

@@ -187,13 +187,23 @@ pub(crate) fn poll(fd: BorrowedFd<'_>, flags_wanted: Flags, limit: Option<Durati
     }
 }
 
+/// The flags of an open file.
+fn status(fd: BorrowedFd<'_>) -> io::Result<c_int> {
+    // SAFETY: the descriptor is open; takes no memory of ours.
+    check(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GETFL) })
+}
+
+/// Whether operations on it never block; only looked at in debug builds.
+pub(crate) fn is_nonblocking(fd: BorrowedFd<'_>) -> bool {
+    status(fd).is_ok_and(|flags| flags & libc::O_NONBLOCK != 0)
+}
+
 /// Makes operations fail with `WouldBlock` where they would block.
 pub(crate) fn set_nonblocking(fd: BorrowedFd<'_>) -> io::Result<()> {
-    // SAFETY: the descriptor is open; takes no memory of ours.
-    let flags = check(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GETFL) })?;
+    let flags = status(fd)?;
     if flags & libc::O_NONBLOCK == 0 {
         let flags = flags | libc::O_NONBLOCK;
-        // SAFETY: as above.
+        // SAFETY: the descriptor is open; takes no memory of ours.
         check(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, flags) })?;
     }
     Ok(())

@@ -15,11 +15,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::closure::Closure;
 use super::entered::{self, Here};
 use crate::core::{About, Body, Core};
 use crate::join::{Adoption, Filler, Packet};
 use crate::options::{Options, Start};
-use crate::spawn::{closure_body, future_body};
+use crate::raw::future::FutureBody;
+use crate::spawn::closure_body;
 use crate::wait::{self, Wake};
 use crate::{Co, JoinError, JoinHandle, Object, Reason, SpawnError};
 
@@ -201,11 +203,9 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         let guard = self.guard();
         let inner = closure_body(Filler::new(packet.clone()), f);
         let guarded = Guarded { inner, _guard: guard };
-        let body: Box<dyn FnOnce() + 'scope> = Box::new(move || guarded.run());
+        let body: Closure<'scope> = Closure::new(move || guarded.run());
         // SAFETY: only the lifetime changes; it has ended before `'scope` does (see the module).
-        let body = unsafe {
-            core::mem::transmute::<Box<dyn FnOnce() + 'scope>, Box<dyn FnOnce() + 'static>>(body)
-        };
+        let body = unsafe { core::mem::transmute::<Closure<'scope>, Closure<'static>>(body) };
         self.add(options, Location::caller(), Body::Closure(body), packet)
     }
 
@@ -220,7 +220,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     ) -> ScopedHandle<'scope, T> {
         let packet = self.packet(Start::Ready);
         let guard = self.guard();
-        let inner = future_body(Filler::new(packet.clone()), future);
+        let inner = FutureBody::new(Filler::new(packet.clone()), future);
         let body: Pin<Box<dyn Future<Output = ()> + 'scope>> =
             Box::pin(Guarded { inner: Box::pin(inner), _guard: guard });
         // SAFETY: only the lifetime changes; it has ended before `'scope` does (see the module).

@@ -22,12 +22,11 @@ use leno_context::word::{EMPTY, Word};
 use leno_context::{State, switch};
 use leno_coroutine::floor;
 
+use super::closure::Closure;
 use crate::core::About;
 
 /// Where a started body with its stack sits, if there is one.
 pub(crate) struct Seat(Cell<*mut Control>);
-
-type Closure = Box<dyn FnOnce()>;
 
 /// With what a coroutine has come back.
 #[derive(Clone, Copy)]
@@ -49,7 +48,11 @@ impl Seat {
 
     /// Takes a stack for a body, which must not unwind. It runs when it is first resumed. The seat
     /// is free before.
-    pub(crate) fn take(&self, about: &About, body: Closure) -> Result<(), (StackError, Closure)> {
+    pub(crate) fn take(
+        &self,
+        about: &About,
+        body: Closure<'static>,
+    ) -> Result<(), (StackError, Closure<'static>)> {
         debug_assert!(self.is_free());
         let size = match StackSize::holding(about.stack_size) {
             Ok(size) => size,
@@ -195,8 +198,8 @@ unsafe extern "C-unwind" fn main(_: Word, _go: usize, control: *mut Control) -> 
     // SAFETY: a running coroutine's block is live.
     let block = unsafe { &*control };
     // SAFETY: created with a `Closure`, which nobody has taken.
-    let body = unsafe { block.take_body::<Closure>() };
-    if catch_unwind(AssertUnwindSafe(body)).is_err() {
+    let body = unsafe { block.take_body::<Closure<'static>>() };
+    if catch_unwind(AssertUnwindSafe(|| body.call())).is_err() {
         unwind::give_up("a body of the kernel unwound past its end");
     }
     // SAFETY: nothing on this stack is needed any more.

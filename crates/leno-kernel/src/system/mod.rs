@@ -81,6 +81,7 @@ pub struct SystemBuilder {
     name: String,
     policy: Option<Arc<MakePolicy>>,
     log: Option<usize>,
+    is_preemptive: bool,
     /// The same for all cores.
     clock: RealTime,
 }
@@ -111,6 +112,13 @@ impl SystemBuilder {
     /// Writes down what happens, the last `events` of it on each core; see [`Log`].
     pub fn log(mut self, events: usize) -> SystemBuilder {
         self.log = Some(events);
+        self
+    }
+
+    /// Lets its coroutines be attached with a [`Budget`](crate::Budget); see
+    /// [`LocalBuilder::preemptive`](crate::LocalBuilder::preemptive).
+    pub fn preemptive(mut self) -> SystemBuilder {
+        self.is_preemptive = true;
         self
     }
 
@@ -166,13 +174,14 @@ impl SystemBuilder {
         let ended = Arc::new((Bell::new(), Mutex::new(None)));
         let (team, policy, own) = (team.clone(), self.policy.clone(), ended.clone());
         let title = title.clone();
-        let (clock, log) = (self.clock, self.log);
+        let (clock, log, is_preemptive) = (self.clock, self.log, self.is_preemptive);
         let main = move || {
             let policy = policy.map(|make| make(place));
             let membership = Membership { team: team.clone(), place };
             let platform = Box::new(clock);
             let log = log.map(Ring::new).map(Rc::new);
-            let parts = Parts { platform, policy, log, team: Some(membership), title };
+            let team_part = Some(membership);
+            let parts = Parts { platform, policy, log, team: team_part, title, is_preemptive };
             let core = Core::new(address, parts);
             world::hold();
             let done = |core: &Core| team.is_stopping() && core.is_empty() && team.leave();
@@ -210,6 +219,7 @@ impl System {
             name: "leno".to_owned(),
             policy: None,
             log: None,
+            is_preemptive: false,
             clock: RealTime::new(),
         }
     }

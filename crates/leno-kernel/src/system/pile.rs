@@ -7,6 +7,7 @@ use super::movable::Movable;
 use crate::core::About;
 use crate::join::Adoption;
 use crate::options::Launch;
+use crate::raw::closure::SendClosure;
 
 /// What was spawned and has not started.
 pub(crate) enum Work {
@@ -20,7 +21,7 @@ pub(crate) enum Work {
 pub(crate) struct Unstarted {
     pub(crate) about: About,
     pub(crate) launch: Launch,
-    pub(crate) body: Box<dyn FnOnce() + Send>,
+    pub(crate) body: SendClosure,
     pub(crate) adoption: Arc<dyn Adoption + Send + Sync>,
 }
 

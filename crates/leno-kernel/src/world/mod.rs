@@ -41,11 +41,14 @@ use crate::raw::world as raw;
 use crate::window::Title;
 use crate::{CoresError, Object, Outcome, Reason, Time, VirtualTime, Wake, mailbox};
 
-/// How many worlds there are in the process, and above [`LOG`] how many cores with a log.
+/// How many worlds there are in the process, above [`LOG`] how many cores with a log, and above
+/// [`PREEMPTIVE`] how many whose coroutines may have budgets.
 static OBSERVERS: AtomicU64 = AtomicU64::new(0);
 
 /// One core with a log.
-const LOG: u64 = 1 << 32;
+const LOG: u64 = 1 << 24;
+/// One core whose coroutines may have budgets: operations count as units.
+const PREEMPTIVE: u64 = 1 << 44;
 
 /// Whether the calling code may be in a world.
 #[inline(always)]
@@ -53,7 +56,8 @@ pub(crate) fn is_near() -> bool {
     OBSERVERS.load(Relaxed) & (LOG - 1) != 0
 }
 
-/// Whether some core of the process is in a world, or has a log. If not, nobody need say what it does.
+/// Whether some core of the process is in a world, has a log, or has budgets. If not, nobody need say what
+/// it does.
 #[inline(always)]
 pub fn is_observed() -> bool {
     OBSERVERS.load(Relaxed) != 0
@@ -66,6 +70,21 @@ pub(crate) fn count_log(is_made: bool) {
     } else {
         OBSERVERS.fetch_sub(LOG, Relaxed);
     }
+}
+
+/// A core whose coroutines may have budgets is made (`true`), or is gone.
+pub(crate) fn count_preemptive(is_made: bool) {
+    if is_made {
+        OBSERVERS.fetch_add(PREEMPTIVE, Relaxed);
+    } else {
+        OBSERVERS.fetch_sub(PREEMPTIVE, Relaxed);
+    }
+}
+
+/// Whether an operation has something to do at a point: it may be in a world, or count as a unit.
+#[inline(always)]
+fn has_points() -> bool {
+    OBSERVERS.load(Relaxed) & !(PREEMPTIVE - LOG) != 0
 }
 
 /// Whether the calling code is in a world.
@@ -147,6 +166,7 @@ pub fn run(setup: Setup, main: impl FnOnce() + 'static) -> Result<Ending, CoresE
         log: events.clone(),
         team: None,
         title: Arc::new(Title { name: "world".to_owned(), cores: 1, object: Object::shared() }),
+        is_preemptive: false,
     };
     struct Near;
     impl Drop for Near {

@@ -1,6 +1,7 @@
 //! Points: where the driver may run another thread first.
 
-use super::{Step, Trouble, World, is_near};
+use super::{Step, Trouble, World, has_points, is_near};
+use crate::budget;
 use crate::log::Operation;
 use crate::raw::entered::{self, Here, Inside};
 use crate::raw::world as raw;
@@ -57,7 +58,7 @@ enum Next {
 /// A point: the driver may run another thread first.
 #[inline(always)]
 pub fn point(operation: Operation, object: Option<Object>) {
-    if is_near() {
+    if has_points() {
         far_point(object.map_or(Next::Anything, |object| Next::Operation(operation, object)));
     }
 }
@@ -65,7 +66,7 @@ pub fn point(operation: Operation, object: Option<Object>) {
 /// The same before an operation on nothing in particular.
 #[inline(always)]
 pub(crate) fn plain_point() {
-    if is_near() {
+    if has_points() {
         far_point(Next::Anything);
     }
 }
@@ -81,6 +82,12 @@ pub(crate) fn wait_point() {
 #[cold]
 #[inline(never)]
 fn far_point(next: Next) {
+    if !matches!(next, Next::Same) {
+        budget::count_operation();
+    }
+    if !is_near() {
+        return;
+    }
     let is_ending = raw::with(|world| {
         raw::with_running(|inside| world.point(inside, next));
         world.is_ending.get()

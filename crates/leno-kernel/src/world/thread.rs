@@ -12,6 +12,7 @@ use super::{Trouble, UNWOUND, World, is_near};
 use crate::core::Body;
 use crate::join::{Ended, Filler, Packet};
 use crate::options::{Options, Start};
+use crate::raw::closure::Closure;
 use crate::raw::stack::with_locals;
 use crate::raw::world as raw;
 use crate::{JoinHandle, Name, Outcome};
@@ -58,7 +59,7 @@ fn add<T: 'static>(
     let options = Options::new().name(name.clone()).stack_size(STACK);
     let packet = Packet::new(core.system(), Start::Ready);
     let filler = Filler::new(packet.clone());
-    let body = Body::Closure(Box::new(move || {
+    let body = Body::Closure(Closure::new(move || {
         let result = catch_unwind(AssertUnwindSafe(|| with_locals(f)));
         finish(filler, result);
     }));

@@ -119,7 +119,7 @@ pub(crate) enum Carries {
 impl Doing {
     fn of(reason: Reason) -> Doing {
         match reason {
-            Reason::Hungry(_) => Doing::Receives,
+            Reason::Hungry(_) | Reason::Expecting(_) => Doing::Receives,
             Reason::Blocked(_) => Doing::Sends,
             Reason::Choosing(_) => Doing::Selects,
             Reason::Lock(_) => Doing::Locks,

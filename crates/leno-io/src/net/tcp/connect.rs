@@ -14,7 +14,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use crate::memory::ambient;
 use crate::net::exhausted::explained;
 use crate::net::inner::{Inner, Tried};
-use crate::net::os::{give_way, give_way_async};
+use crate::streak::{give_way, give_way_async};
 
 impl Inner<TcpStream> {
     /// Connects to this address, until the deadline at most.
@@ -72,7 +72,7 @@ fn begin(address: SocketAddr) -> io::Result<Inner<TcpStream>> {
         Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
         Err(error) => return Err(explained(error)),
     }
-    Inner::os(socket.into())
+    Inner::os_nonblocking(socket.into())
 }
 
 fn too_late(error: io::Error, address: SocketAddr) -> io::Error {

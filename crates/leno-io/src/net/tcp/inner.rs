@@ -4,13 +4,14 @@ use core::sync::atomic::Ordering::Relaxed;
 use core::time::Duration;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsFd;
 
 use socket2::SockRef;
 
 use crate::memory::{BACKLOG, ambient};
+use crate::net::accept::accept;
 use crate::net::exhausted::explained;
 use crate::net::inner::{Inner, Tried};
-use crate::net::memory::not_here;
 use crate::net::methods::{more, spent, spent_parts};
 
 /// A stream.
@@ -49,7 +50,7 @@ impl Inner<TcpStream> {
     /// Uses nothing up.
     pub(crate) fn peek(&self, buffer: &mut [u8]) -> Tried<usize> {
         match self {
-            Inner::Os(os) => Ok((os.get().peek(buffer)?, false)),
+            Inner::Os(os) => more(os.get().peek(buffer)),
             Inner::Memory(memory) => more(memory.socket.try_peek(buffer)),
         }
     }
@@ -111,46 +112,6 @@ impl Inner<TcpStream> {
             Inner::Memory(memory) => Ok(memory.socket.is_abrupt().then_some(Duration::ZERO)),
         }
     }
-
-    pub(crate) fn set_ttl(&self, ttl: u32) -> io::Result<()> {
-        match self {
-            Inner::Os(os) => os.get().set_ttl(ttl),
-            Inner::Memory(memory) => {
-                memory.set_ttl(ttl);
-                Ok(())
-            }
-        }
-    }
-
-    pub(crate) fn ttl(&self) -> io::Result<u32> {
-        match self {
-            Inner::Os(os) => os.get().ttl(),
-            Inner::Memory(memory) => Ok(memory.ttl()),
-        }
-    }
-
-    pub(crate) fn take_error(&self) -> io::Result<Option<io::Error>> {
-        match self {
-            Inner::Os(os) => os.get().take_error(),
-            Inner::Memory(_) => Ok(None),
-        }
-    }
-
-    /// `std`'s, if it has it.
-    pub(crate) fn into_std(self) -> io::Result<TcpStream> {
-        match self {
-            Inner::Os(os) => Ok(os.into_inner()),
-            Inner::Memory(_) => not_here("descriptor"),
-        }
-    }
-
-    /// Another descriptor of `std`'s, if it has it.
-    pub(crate) fn clone_std(&self) -> io::Result<TcpStream> {
-        match self {
-            Inner::Os(os) => os.get().try_clone().map_err(explained),
-            Inner::Memory(_) => not_here("descriptor"),
-        }
-    }
 }
 
 /// A listener.
@@ -166,14 +127,11 @@ impl Inner<TcpListener> {
 
     pub(crate) fn accept(&self) -> Tried<(Inner<TcpStream>, SocketAddr)> {
         match self {
-            Inner::Os(os) => loop {
-                match os.get().accept() {
-                    Ok((stream, from)) => return Ok(((Inner::os(stream)?, from), false)),
-                    // The peer has gone before it was its turn.
-                    Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
-                    Err(error) => return Err(explained(error)),
-                }
-            },
+            Inner::Os(os) => {
+                let (stream, from) = accept(os.as_fd())?;
+                let from = from.and_then(|from| from.try_into().ok()).ok_or_else(nameless)?;
+                Ok(((Inner::os_nonblocking(stream.into())?, from), false))
+            }
             Inner::Memory(memory) => {
                 let (stream, from) = memory.socket.try_accept()?;
                 Ok(((Inner::memory(stream), from), false))
@@ -187,44 +145,8 @@ impl Inner<TcpListener> {
             Inner::Memory(memory) => Ok(memory.socket.local_addr()),
         }
     }
+}
 
-    pub(crate) fn set_ttl(&self, ttl: u32) -> io::Result<()> {
-        match self {
-            Inner::Os(os) => os.get().set_ttl(ttl),
-            Inner::Memory(memory) => {
-                memory.set_ttl(ttl);
-                Ok(())
-            }
-        }
-    }
-
-    pub(crate) fn ttl(&self) -> io::Result<u32> {
-        match self {
-            Inner::Os(os) => os.get().ttl(),
-            Inner::Memory(memory) => Ok(memory.ttl()),
-        }
-    }
-
-    pub(crate) fn take_error(&self) -> io::Result<Option<io::Error>> {
-        match self {
-            Inner::Os(os) => os.get().take_error(),
-            Inner::Memory(_) => Ok(None),
-        }
-    }
-
-    /// `std`'s, if it has it.
-    pub(crate) fn into_std(self) -> io::Result<TcpListener> {
-        match self {
-            Inner::Os(os) => Ok(os.into_inner()),
-            Inner::Memory(_) => not_here("descriptor"),
-        }
-    }
-
-    /// Another descriptor of `std`'s, if it has it.
-    pub(crate) fn clone_std(&self) -> io::Result<TcpListener> {
-        match self {
-            Inner::Os(os) => os.get().try_clone().map_err(explained),
-            Inner::Memory(_) => not_here("descriptor"),
-        }
-    }
+fn nameless() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "a TCP connection came from no address")
 }

@@ -1,11 +1,9 @@
 //! TCP.
 
 mod connect;
-mod incoming;
 mod inner;
 mod listener;
 mod stream;
 
-pub use incoming::Incoming;
-pub use listener::TcpListener;
+pub use listener::{Incoming, TcpListener};
 pub use stream::TcpStream;

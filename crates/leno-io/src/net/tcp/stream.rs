@@ -13,8 +13,7 @@ use leno_kernel::io::Interest;
 
 use crate::net::address::ToSocketAddrs;
 use crate::net::inner::{Inner, Shared};
-use crate::net::methods::byte_stream;
-use crate::net::ready::Ready;
+use crate::net::methods::{byte_stream, handle, hops};
 use crate::net::resolve::{first, no_address, resolve, resolve_async};
 use crate::time::within;
 
@@ -51,10 +50,6 @@ pub struct TcpStream {
 }
 
 impl TcpStream {
-    pub(super) fn new(inner: Inner<net::TcpStream>) -> TcpStream {
-        TcpStream { shared: Shared::new(inner) }
-    }
-
     /// Connects to an address; of several, to the first that accepts.
     ///
     /// # Blocking
@@ -104,27 +99,6 @@ impl TcpStream {
             }
         }
         Err(last)
-    }
-
-    /// Takes over a stream of `std`'s.
-    ///
-    /// # Errors
-    /// When the system or the platform of the calling coroutine refuses: virtual time does.
-    pub fn from_std(stream: net::TcpStream) -> io::Result<TcpStream> {
-        Ok(TcpStream::new(Inner::os(stream)?))
-    }
-
-    /// The stream as one of `std`'s. It does not block: see
-    /// [`set_nonblocking`](net::TcpStream::set_nonblocking). If there are other handles of it, this
-    /// one has a descriptor of its own.
-    ///
-    /// # Errors
-    /// When there is no descriptor left for that.
-    pub fn into_std(self) -> io::Result<net::TcpStream> {
-        match Arc::try_unwrap(self.shared) {
-            Ok(shared) => shared.inner.into_std(),
-            Err(shared) => shared.inner.clone_std(),
-        }
     }
 
     /// Where this end is.
@@ -209,32 +183,10 @@ impl TcpStream {
     pub fn linger(&self) -> io::Result<Option<Duration>> {
         self.shared.inner.linger()
     }
-
-    /// How many hops packets may take.
-    ///
-    /// # Errors
-    /// When the system refuses.
-    pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
-        self.shared.inner.set_ttl(ttl)
-    }
-
-    /// How many hops packets may take.
-    ///
-    /// # Errors
-    /// When the system refuses.
-    pub fn ttl(&self) -> io::Result<u32> {
-        self.shared.inner.ttl()
-    }
-
-    /// Takes the error that waits on the socket, if there is one.
-    ///
-    /// # Errors
-    /// When the system refuses.
-    pub fn take_error(&self) -> io::Result<Option<io::Error>> {
-        self.shared.inner.take_error()
-    }
 }
 
+handle!(TcpStream of net::TcpStream);
+hops!(TcpStream);
 byte_stream!(TcpStream of net::TcpStream);
 
 impl fmt::Debug for TcpStream {

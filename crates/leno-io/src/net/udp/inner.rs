@@ -104,23 +104,6 @@ impl Inner<UdpSocket> {
         }
     }
 
-    pub(crate) fn set_ttl(&self, ttl: u32) -> io::Result<()> {
-        match self {
-            Inner::Os(os) => os.get().set_ttl(ttl),
-            Inner::Memory(memory) => {
-                memory.set_ttl(ttl);
-                Ok(())
-            }
-        }
-    }
-
-    pub(crate) fn ttl(&self) -> io::Result<u32> {
-        match self {
-            Inner::Os(os) => os.get().ttl(),
-            Inner::Memory(memory) => Ok(memory.ttl()),
-        }
-    }
-
     pub(crate) fn membership_v4(
         &self,
         group: &Ipv4Addr,
@@ -144,29 +127,6 @@ impl Inner<UdpSocket> {
             (Inner::Os(os), true) => os.get().join_multicast_v6(group, interface),
             (Inner::Os(os), false) => os.get().leave_multicast_v6(group, interface),
             (Inner::Memory(_), _) => not_here("groups"),
-        }
-    }
-
-    pub(crate) fn take_error(&self) -> io::Result<Option<io::Error>> {
-        match self {
-            Inner::Os(os) => os.get().take_error(),
-            Inner::Memory(_) => Ok(None),
-        }
-    }
-
-    /// `std`'s, if it has it.
-    pub(crate) fn into_std(self) -> io::Result<UdpSocket> {
-        match self {
-            Inner::Os(os) => Ok(os.into_inner()),
-            Inner::Memory(_) => not_here("descriptor"),
-        }
-    }
-
-    /// Another descriptor of `std`'s, if it has it.
-    pub(crate) fn clone_std(&self) -> io::Result<UdpSocket> {
-        match self {
-            Inner::Os(os) => os.get().try_clone().map_err(explained),
-            Inner::Memory(_) => not_here("descriptor"),
         }
     }
 }

@@ -14,8 +14,9 @@ use leno_kernel::io::Interest;
 
 use super::address::ToSocketAddrs;
 use super::inner::{Inner, Shared};
-use super::ready::Ready;
+use super::methods::{datagrams, handle, hops};
 use super::resolve::{first, resolve, resolve_async};
+use crate::time::within;
 
 /// A UDP socket, as [`std::net::UdpSocket`]. See [`net`](crate::net) for who may use it, and how.
 ///
@@ -42,10 +43,6 @@ pub struct UdpSocket {
 }
 
 impl UdpSocket {
-    fn new(inner: Inner<net::UdpSocket>) -> UdpSocket {
-        UdpSocket { shared: Shared::new(inner) }
-    }
-
     /// A socket at an address; of several, at the first that is free. Port 0 is any that is free.
     ///
     /// # Blocking
@@ -94,78 +91,6 @@ impl UdpSocket {
         first(resolve_async(address).await?, |address| self.shared.inner.connect(address))
     }
 
-    /// Takes over a socket of `std`'s.
-    ///
-    /// # Errors
-    /// When the system or the platform of the calling coroutine refuses: virtual time does.
-    pub fn from_std(socket: net::UdpSocket) -> io::Result<UdpSocket> {
-        Ok(UdpSocket::new(Inner::os(socket)?))
-    }
-
-    /// The socket as one of `std`'s, which does not block. If there are other handles of it, this
-    /// one has a descriptor of its own.
-    ///
-    /// # Errors
-    /// When there is no descriptor left for that.
-    pub fn into_std(self) -> io::Result<net::UdpSocket> {
-        match Arc::try_unwrap(self.shared) {
-            Ok(shared) => shared.inner.into_std(),
-            Err(shared) => shared.inner.clone_std(),
-        }
-    }
-
-    /// Another handle of the same socket. It costs no descriptor.
-    ///
-    /// # Errors
-    /// Never; it is as in `std`.
-    pub fn try_clone(&self) -> io::Result<UdpSocket> {
-        Ok(UdpSocket { shared: self.shared.clone() })
-    }
-
-    /// Waits until there is a datagram: a future, and an alternative of a select. See [`Ready`].
-    pub fn readable(&self) -> Ready<'_, net::UdpSocket> {
-        self.shared.inner.ready(Interest::READ)
-    }
-
-    /// Waits until there is room to send: a future, and an alternative of a select. See [`Ready`].
-    pub fn writable(&self) -> Ready<'_, net::UdpSocket> {
-        self.shared.inner.ready(Interest::WRITE)
-    }
-
-    /// For how long receiving may wait.
-    ///
-    /// # Errors
-    /// Never; it is as in `std`.
-    pub fn read_timeout(&self) -> io::Result<Option<Duration>> {
-        Ok(self.shared.limits.read.get())
-    }
-
-    /// Lets receiving wait for at most so long; then it fails with
-    /// [`TimedOut`](io::ErrorKind::TimedOut). All clones of the socket share it.
-    ///
-    /// # Errors
-    /// If it is nothing.
-    pub fn set_read_timeout(&self, limit: Option<Duration>) -> io::Result<()> {
-        self.shared.limits.read.set(limit)
-    }
-
-    /// For how long sending may wait.
-    ///
-    /// # Errors
-    /// Never; it is as in `std`.
-    pub fn write_timeout(&self) -> io::Result<Option<Duration>> {
-        Ok(self.shared.limits.write.get())
-    }
-
-    /// Lets sending wait for at most so long; then it fails with
-    /// [`TimedOut`](io::ErrorKind::TimedOut). All clones of the socket share it.
-    ///
-    /// # Errors
-    /// If it is nothing.
-    pub fn set_write_timeout(&self, limit: Option<Duration>) -> io::Result<()> {
-        self.shared.limits.write.set(limit)
-    }
-
     /// Where it is.
     ///
     /// # Errors
@@ -196,22 +121,6 @@ impl UdpSocket {
     /// When the system refuses.
     pub fn broadcast(&self) -> io::Result<bool> {
         self.shared.inner.broadcast()
-    }
-
-    /// How many hops packets may take.
-    ///
-    /// # Errors
-    /// When the system refuses.
-    pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
-        self.shared.inner.set_ttl(ttl)
-    }
-
-    /// How many hops packets may take.
-    ///
-    /// # Errors
-    /// When the system refuses.
-    pub fn ttl(&self) -> io::Result<u32> {
-        self.shared.inner.ttl()
     }
 
     /// Receives what is sent to this group, at this interface.
@@ -245,23 +154,11 @@ impl UdpSocket {
     pub fn leave_multicast_v6(&self, group: &Ipv6Addr, interface: u32) -> io::Result<()> {
         self.shared.inner.membership_v6(group, interface, false)
     }
-
-    /// Takes the error that waits on the socket, if there is one.
-    ///
-    /// # Errors
-    /// When the system refuses.
-    pub fn take_error(&self) -> io::Result<Option<io::Error>> {
-        self.shared.inner.take_error()
-    }
 }
 
-/// # Panics
-/// If the socket is not the operating system's.
-impl AsFd for UdpSocket {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.shared.inner.as_fd()
-    }
-}
+handle!(UdpSocket of net::UdpSocket);
+hops!(UdpSocket);
+datagrams!(UdpSocket of net::UdpSocket, from SocketAddr);
 
 impl fmt::Debug for UdpSocket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

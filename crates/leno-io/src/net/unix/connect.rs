@@ -102,7 +102,7 @@ impl Connecting {
     }
 
     pub(super) fn finish(self) -> io::Result<Inner<UnixStream>> {
-        Inner::os(self.socket.into())
+        Inner::os_nonblocking(self.socket.into())
     }
 }
 

@@ -13,8 +13,8 @@ use leno_kernel::io::Interest;
 
 use super::connect::{insist, insist_async};
 use crate::net::exhausted::explained;
-use crate::net::inner::{Inner, Shared};
-use crate::net::ready::Ready;
+use crate::net::inner::Shared;
+use crate::net::methods::{datagrams, handle};
 use crate::time::within;
 
 /// A Unix socket of datagrams, as [`std::os::unix::net::UnixDatagram`]. See [`net`](crate::net) for who
@@ -88,71 +88,6 @@ impl UnixDatagram {
         self.shared.inner.socket().connect_addr(address)
     }
 
-    /// Takes over a socket of `std`'s.
-    ///
-    /// # Errors
-    /// When the system or the platform of the calling coroutine refuses: virtual time does.
-    pub fn from_std(socket: net::UnixDatagram) -> io::Result<UnixDatagram> {
-        Ok(UnixDatagram { shared: Shared::new(Inner::os(socket)?) })
-    }
-
-    /// The socket as one of `std`'s, which does not block. If there are other handles of it, this
-    /// one has a descriptor of its own.
-    ///
-    /// # Errors
-    /// When there is no descriptor left for that.
-    pub fn into_std(self) -> io::Result<net::UnixDatagram> {
-        match Arc::try_unwrap(self.shared) {
-            Ok(shared) => Ok(shared.inner.into_socket()),
-            Err(shared) => shared.inner.socket().try_clone().map_err(explained),
-        }
-    }
-
-    /// Another handle of the same socket. It costs no descriptor.
-    ///
-    /// # Errors
-    /// Never; it is as in `std`.
-    pub fn try_clone(&self) -> io::Result<UnixDatagram> {
-        Ok(UnixDatagram { shared: self.shared.clone() })
-    }
-
-    /// Receives a datagram, of at most the buffer's size; the rest of a longer one is lost.
-    ///
-    /// # Blocking
-    /// Parks the calling coroutine, or blocks the calling thread; a future uses
-    /// [`Self::recv_from_async`].
-    ///
-    /// # Cancellation
-    /// When the calling coroutine is to exit, its stack unwinds; nothing was received.
-    ///
-    /// # Errors
-    /// [`TimedOut`](io::ErrorKind::TimedOut) when the limit is over; else what the system says.
-    ///
-    /// # Panics
-    /// Inside a future that a core polls, if it has to wait.
-    #[track_caller]
-    pub fn recv_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        let Shared { inner, limits } = &*self.shared;
-        inner.io(Interest::READ, limits.read.deadline(), || {
-            Ok((inner.socket().recv_from(buffer)?, false))
-        })
-    }
-
-    /// The same; from whom it came is not told.
-    ///
-    /// # Errors
-    /// As [`Self::recv_from`].
-    ///
-    /// # Panics
-    /// As [`Self::recv_from`].
-    #[track_caller]
-    pub fn recv(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        let Shared { inner, limits } = &*self.shared;
-        inner.io(Interest::READ, limits.read.deadline(), || {
-            Ok((inner.socket().recv(buffer)?, false))
-        })
-    }
-
     /// Sends a datagram to the socket at this path.
     ///
     /// # Blocking
@@ -174,49 +109,6 @@ impl UnixDatagram {
         insist(limits.write.deadline(), "write", || inner.socket().send_to(bytes, path))
     }
 
-    /// Sends a datagram to the socket to which it is connected.
-    ///
-    /// # Blocking
-    /// Parks the calling coroutine, or blocks the calling thread, while the receiver's queue is full;
-    /// a future uses [`Self::send_async`].
-    ///
-    /// # Cancellation
-    /// When the calling coroutine is to exit, its stack unwinds; nothing was sent.
-    ///
-    /// # Errors
-    /// As [`Self::send_to`].
-    ///
-    /// # Panics
-    /// Inside a future that a core polls, if it has to wait.
-    #[track_caller]
-    pub fn send(&self, bytes: &[u8]) -> io::Result<usize> {
-        let Shared { inner, limits } = &*self.shared;
-        inner.io(Interest::WRITE, limits.write.deadline(), || {
-            Ok((inner.socket().send(bytes)?, false))
-        })
-    }
-
-    /// As [`Self::recv_from`], for a future on any executor.
-    ///
-    /// # Errors
-    /// As [`Self::recv_from`].
-    pub async fn recv_from_async(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        let Shared { inner, limits } = &*self.shared;
-        let receive =
-            inner.io_async(Interest::READ, || Ok((inner.socket().recv_from(buffer)?, false)));
-        within(limits.read.deadline(), "read", receive).await
-    }
-
-    /// As [`Self::recv`], for a future on any executor.
-    ///
-    /// # Errors
-    /// As [`Self::recv_from`].
-    pub async fn recv_async(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        let Shared { inner, limits } = &*self.shared;
-        let receive = inner.io_async(Interest::READ, || Ok((inner.socket().recv(buffer)?, false)));
-        within(limits.read.deadline(), "read", receive).await
-    }
-
     /// As [`Self::send_to`], for a future on any executor.
     ///
     /// # Errors
@@ -226,78 +118,6 @@ impl UnixDatagram {
         let path = path.as_ref();
         let deadline = limits.write.deadline();
         insist_async(deadline, "write", || inner.socket().send_to(bytes, path)).await
-    }
-
-    /// As [`Self::send`], for a future on any executor.
-    ///
-    /// # Errors
-    /// As [`Self::send`].
-    pub async fn send_async(&self, bytes: &[u8]) -> io::Result<usize> {
-        let Shared { inner, limits } = &*self.shared;
-        let send = inner.io_async(Interest::WRITE, || Ok((inner.socket().send(bytes)?, false)));
-        within(limits.write.deadline(), "write", send).await
-    }
-
-    /// Receives a datagram that is there.
-    ///
-    /// # Errors
-    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if none is.
-    pub fn try_recv(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        let inner = &self.shared.inner;
-        inner.try_io(Interest::READ, || Ok((inner.socket().recv(buffer)?, false)))
-    }
-
-    /// Sends a datagram to the socket to which it is connected, if there is room.
-    ///
-    /// # Errors
-    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is none.
-    pub fn try_send(&self, bytes: &[u8]) -> io::Result<usize> {
-        let inner = &self.shared.inner;
-        inner.try_io(Interest::WRITE, || Ok((inner.socket().send(bytes)?, false)))
-    }
-
-    /// Waits until there is a datagram: a future, and an alternative of a select. See [`Ready`].
-    pub fn readable(&self) -> Ready<'_, net::UnixDatagram> {
-        self.shared.inner.ready(Interest::READ)
-    }
-
-    /// Waits until there is room to send: a future, and an alternative of a select. See [`Ready`].
-    pub fn writable(&self) -> Ready<'_, net::UnixDatagram> {
-        self.shared.inner.ready(Interest::WRITE)
-    }
-
-    /// For how long receiving may wait.
-    ///
-    /// # Errors
-    /// Never; it is as in `std`.
-    pub fn read_timeout(&self) -> io::Result<Option<Duration>> {
-        Ok(self.shared.limits.read.get())
-    }
-
-    /// Lets receiving wait for at most so long; then it fails with
-    /// [`TimedOut`](io::ErrorKind::TimedOut).
-    ///
-    /// # Errors
-    /// If it is nothing.
-    pub fn set_read_timeout(&self, limit: Option<Duration>) -> io::Result<()> {
-        self.shared.limits.read.set(limit)
-    }
-
-    /// For how long sending may wait.
-    ///
-    /// # Errors
-    /// Never; it is as in `std`.
-    pub fn write_timeout(&self) -> io::Result<Option<Duration>> {
-        Ok(self.shared.limits.write.get())
-    }
-
-    /// Lets sending wait for at most so long; then it fails with
-    /// [`TimedOut`](io::ErrorKind::TimedOut).
-    ///
-    /// # Errors
-    /// If it is nothing.
-    pub fn set_write_timeout(&self, limit: Option<Duration>) -> io::Result<()> {
-        self.shared.limits.write.set(limit)
     }
 
     /// Closes one direction, or both.
@@ -323,21 +143,10 @@ impl UnixDatagram {
     pub fn peer_addr(&self) -> io::Result<SocketAddr> {
         self.shared.inner.socket().peer_addr()
     }
-
-    /// Takes the error that waits on the socket, if there is one.
-    ///
-    /// # Errors
-    /// When the system refuses.
-    pub fn take_error(&self) -> io::Result<Option<io::Error>> {
-        self.shared.inner.socket().take_error()
-    }
 }
 
-impl AsFd for UnixDatagram {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.shared.inner.as_fd()
-    }
-}
+handle!(UnixDatagram of net::UnixDatagram);
+datagrams!(UnixDatagram of net::UnixDatagram, from SocketAddr);
 
 impl fmt::Debug for UnixDatagram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -15,9 +15,8 @@ use leno_kernel::{Time, deadline_in};
 
 use super::connect::{Connecting, insist, insist_async};
 use crate::net::exhausted::explained;
-use crate::net::inner::{Inner, Shared};
-use crate::net::methods::byte_stream;
-use crate::net::ready::Ready;
+use crate::net::inner::Shared;
+use crate::net::methods::{byte_stream, handle};
 use crate::time::within;
 
 /// A Unix stream, as [`std::os::unix::net::UnixStream`]. See [`net`](crate::net) for who may use it, and
@@ -45,10 +44,6 @@ pub struct UnixStream {
 }
 
 impl UnixStream {
-    pub(super) fn new(inner: Inner<net::UnixStream>) -> UnixStream {
-        UnixStream { shared: Shared::new(inner) }
-    }
-
     /// Two streams that are connected to one another.
     ///
     /// # Errors
@@ -128,26 +123,6 @@ impl UnixStream {
         connecting.finish().map(UnixStream::new)
     }
 
-    /// Takes over a stream of `std`'s.
-    ///
-    /// # Errors
-    /// When the system or the platform of the calling coroutine refuses: virtual time does.
-    pub fn from_std(stream: net::UnixStream) -> io::Result<UnixStream> {
-        Ok(UnixStream::new(Inner::os(stream)?))
-    }
-
-    /// The stream as one of `std`'s, which does not block. If there are other handles of it, this
-    /// one has a descriptor of its own.
-    ///
-    /// # Errors
-    /// When there is no descriptor left for that.
-    pub fn into_std(self) -> io::Result<net::UnixStream> {
-        match Arc::try_unwrap(self.shared) {
-            Ok(shared) => Ok(shared.inner.into_socket()),
-            Err(shared) => shared.inner.socket().try_clone().map_err(explained),
-        }
-    }
-
     /// Where this end is.
     ///
     /// # Errors
@@ -163,16 +138,9 @@ impl UnixStream {
     pub fn peer_addr(&self) -> io::Result<SocketAddr> {
         self.shared.inner.socket().peer_addr()
     }
-
-    /// Takes the error that waits on the socket, if there is one.
-    ///
-    /// # Errors
-    /// When the system refuses.
-    pub fn take_error(&self) -> io::Result<Option<io::Error>> {
-        self.shared.inner.socket().take_error()
-    }
 }
 
+handle!(UnixStream of net::UnixStream);
 byte_stream!(UnixStream of net::UnixStream);
 
 impl fmt::Debug for UnixStream {

@@ -14,7 +14,14 @@ fn three() -> (Core, [Co; 3]) {
     let title = Title { name: "test".into(), cores: 1, object: Object::shared() };
     let address = mailbox::open().expect("there are cores");
     let platform = Box::new(RealTime::new());
-    let parts = Parts { platform, policy: None, log: None, team: None, title: Arc::new(title) };
+    let parts = Parts {
+        platform,
+        policy: None,
+        log: None,
+        team: None,
+        title: Arc::new(title),
+        is_preemptive: false,
+    };
     let core = Core::new(address, parts);
     let site = core::panic::Location::caller();
     let spawn = |_| {

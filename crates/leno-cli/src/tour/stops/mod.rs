@@ -1,0 +1,34 @@
+//! The stops of the tour, a file each.
+//!
+//! To add one: a file with a `STOP`, and a line here where the tour should come by. A stop says what
+//! it does with `say!`, never `println!`, so that `--json` stays JSON; it takes a few seconds at
+//! most, and checks its own result with `expect`.
+
+mod channels;
+mod explore;
+mod failure;
+mod fibres;
+mod generator;
+mod io;
+mod million;
+mod ring;
+mod system;
+mod tree;
+mod who;
+
+use super::Stop;
+
+/// All stops, in the order of the tour.
+pub(super) const ALL: &[Stop] = &[
+    generator::STOP,
+    tree::STOP,
+    ring::STOP,
+    failure::STOP,
+    who::STOP,
+    system::STOP,
+    channels::STOP,
+    fibres::STOP,
+    io::STOP,
+    explore::STOP,
+    million::STOP,
+];

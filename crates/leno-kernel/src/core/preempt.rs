@@ -1,0 +1,118 @@
+//! Who runs with a budget, and what happens when that is used up.
+//!
+//! A slice begins and ends in [`Core::attach_for`], which keeps what was counted before and puts it
+//! back. So the thread's units are always those of the innermost slice, and `slice` of the core that
+//! runs it says whose they are. Whoever finds them used up and is not that one (a coroutine that a
+//! nested system runs, or whoever has suspended the slice's coroutine from within) leaves them as
+//! they are: the owner finds out at its own next unit.
+
+use core::time::Duration;
+use std::time::Instant;
+
+use leno_context::thread;
+
+use super::{Core, is_to_exit, wake_of};
+use crate::attach::{AttachError, Back};
+use crate::budget::{Attached, Budget};
+use crate::policy::{Hint, Why};
+use crate::raw::entered::Inside;
+use crate::{Co, Wake};
+
+/// Units for which the clock is not looked at: at first, at least and at most.
+const FIRST_LOOK: i64 = 64;
+const LEAST: i64 = 16;
+const MOST: i64 = 1 << 20;
+
+/// A coroutine with its budget, while it runs.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Slice {
+    co: Option<Co>,
+    /// What it was given so far.
+    granted: i64,
+    time: Option<Timed>,
+    is_preempted: bool,
+}
+
+/// A budget of time.
+#[derive(Clone, Copy)]
+struct Timed {
+    end: Instant,
+    looked: Instant,
+    /// What was given at the last look.
+    units: i64,
+}
+
+impl Slice {
+    fn new(co: Co, budget: Budget) -> Slice {
+        let (granted, time) = match budget {
+            Budget::Unlimited => (i64::MAX / 2, None),
+            // The last unit finds the counter below zero.
+            Budget::Units(units) => (i64::try_from(units.max(1) - 1).unwrap_or(i64::MAX / 2), None),
+            Budget::Time(time) => {
+                let looked = Instant::now();
+                let end = looked + time.min(Duration::from_secs(1 << 32));
+                (FIRST_LOOK, Some(Timed { end, looked, units: FIRST_LOOK }))
+            }
+        };
+        Slice { co: Some(co), granted, time, is_preempted: false }
+    }
+
+    /// More units, if its time is not over.
+    fn more(&mut self) -> Option<i64> {
+        let timed = self.time.as_mut()?;
+        let now = Instant::now();
+        let left = timed.end.checked_duration_since(now).filter(|left| !left.is_zero())?;
+        let past = now.duration_since(timed.looked).as_nanos().max(1);
+        let half = left.as_nanos() / 2 * timed.units.unsigned_abs() as u128 / past;
+        let units = i64::try_from(half).unwrap_or(MOST).clamp(LEAST, MOST);
+        (timed.looked, timed.units) = (now, units);
+        Some(units)
+    }
+}
+
+impl Core {
+    /// Runs a coroutine of this core now, until it parks, yields or ends, or its budget is used up.
+    pub(crate) fn attach_for(&self, co: Co, budget: Budget) -> Result<Attached, AttachError> {
+        if budget != Budget::Unlimited && !self.is_preemptive {
+            return Err(AttachError::NotPreemptive(co));
+        }
+        if matches!(budget, Budget::Time(_)) && self.platform.is_virtual() {
+            return Err(AttachError::VirtualTime(co));
+        }
+        let slice = Slice::new(co, budget);
+        let outer = self.slice.replace(slice);
+        let before = thread::current().units.replace(slice.granted);
+        let back = self.attach(co);
+        let slice = self.slice.replace(outer);
+        let used = slice.granted - thread::current().units.get();
+        thread::current().units.set(before.saturating_sub(used));
+        let back = if slice.is_preempted { Back::Preempted } else { back? };
+        Ok(Attached { back, units: used.max(0).unsigned_abs() })
+    }
+
+    /// The units of this thread are used up: the running coroutine gives way, if they are its own.
+    pub(crate) fn preempt(&self, inside: &Inside<'_>) -> Wake {
+        let mut slice = self.slice.get();
+        let task = inside.task;
+        if slice.co != Some(inside.co) || task.unpreempted.get() > 0 || !inside.can_leave() {
+            return Wake::Unparked;
+        }
+        if is_to_exit(task) {
+            return Wake::Exit;
+        }
+        if let Some(units) = slice.more() {
+            let cell = &thread::current().units;
+            slice.granted += units - cell.replace(units);
+            self.slice.set(slice);
+            return Wake::Unparked;
+        }
+        slice.is_preempted = true;
+        self.slice.set(slice);
+        if self.make_ready(inside.co, task, Why::Yielded, Hint::Back) {
+            inside.leave_after_hook();
+        } else {
+            self.leave(inside);
+        }
+        wake_of(task)
+    }
+}

@@ -1,0 +1,241 @@
+//! `#[preemptible]`: counts the laps of loops, and the calls of functions that call themselves.
+//!
+//! Every loop counts its laps in one local of the function (`Laps`), which looks at the budget
+//! when so many have come together. A `for` loop is cut into strips, so that the loop over a strip has
+//! nothing in it but the user's code and can be vectorised as before:
+//!
+//! ```text
+//!   for PATTERN in EXPRESSION { BODY }
+//!
+//!   let mut strips = Strips::new(EXPRESSION);
+//!   while let Some(mut strip) = strips.next_strip(laps.room()) {
+//!       let mut is_over = false;
+//!       loop {                                            // with the loop's label
+//!           let PATTERN = match strip.next() { Some(item) => item, None => { is_over = true; break } };
+//!           BODY
+//!       }
+//!       laps.add(strip.len());
+//!       if !is_over { break }
+//!   }
+//! ```
+//!
+//! The inner loop is the user's: whatever leaves or continues it, also from inside a macro, does what
+//! it did, and a `break` is recognised by what it leaves undone. Nothing is rewritten.
+//!
+//! Not seen, and hence not counted: loops inside iterator adaptors, macros and other functions; nor
+//! are `async` blocks and nested items looked at.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{format_ident, quote};
+use syn::visit_mut::{self, VisitMut};
+use syn::{Block, Expr, ImplItem, Item, LitInt, Signature, parse_quote};
+
+use crate::layer::Layer;
+
+/// How many laps are counted before the budget is looked at, at most.
+const STRIP: u32 = 1024;
+
+pub(crate) fn expand(layer: Layer, arguments: TokenStream, item: TokenStream) -> TokenStream {
+    match try_expand(layer, arguments, item) {
+        Ok(tokens) => tokens,
+        Err(error) => error.to_compile_error(),
+    }
+}
+
+fn try_expand(layer: Layer, arguments: TokenStream, item: TokenStream) -> syn::Result<TokenStream> {
+    let strip = strip_of(arguments)?;
+    match syn::parse2::<Item>(item)? {
+        Item::Fn(mut function) => {
+            instrument(layer, strip, &function.sig, &mut function.block)?;
+            Ok(quote!(#function))
+        }
+        Item::Impl(mut methods) => {
+            for item in &mut methods.items {
+                if let ImplItem::Fn(method) = item
+                    && method.sig.asyncness.is_none()
+                    && method.sig.constness.is_none()
+                {
+                    instrument(layer, strip, &method.sig, &mut method.block)?;
+                }
+            }
+            Ok(quote!(#methods))
+        }
+        other => Err(syn::Error::new_spanned(
+            other,
+            "#[preemptible] is for functions and impl blocks: it puts safepoints into loops",
+        )),
+    }
+}
+
+/// `strip = N`.
+fn strip_of(arguments: TokenStream) -> syn::Result<u32> {
+    let mut strip = STRIP;
+    let parser = syn::meta::parser(|meta| {
+        if !meta.path.is_ident("strip") {
+            return Err(meta.error("#[preemptible] knows `strip = N` only"));
+        }
+        let value: LitInt = meta.value()?.parse()?;
+        strip = value.base10_parse()?;
+        if strip == 0 {
+            return Err(syn::Error::new_spanned(value, "a strip has at least one lap"));
+        }
+        Ok(())
+    });
+    syn::parse::Parser::parse2(parser, arguments)?;
+    Ok(strip)
+}
+
+/// Puts safepoints into one function.
+fn instrument(layer: Layer, strip: u32, of: &Signature, block: &mut Block) -> syn::Result<()> {
+    let refused = match (&of.asyncness, &of.constness) {
+        (Some(token), _) => Some((
+            token.span,
+            "#[preemptible]: an async function is a future, which is not preempted; it yields at \
+             its `await`s",
+        )),
+        (_, Some(token)) => {
+            Some((token.span, "#[preemptible]: a const function cannot count its laps"))
+        }
+        _ => None,
+    };
+    if let Some((span, why)) = refused {
+        return Err(syn::Error::new(span, why));
+    }
+    let mut calls = Calls { own: &of.ident, found: false };
+    calls.visit_block_mut(block);
+    let mut loops = Loops::new(layer, strip);
+    loops.visit_block_mut(block);
+    let entry = calls.found.then(|| quote!(#layer::charge(1);));
+    let laps = loops.laps();
+    let statements = &block.stmts;
+    let attributes_first = quote!({ #entry #laps #(#statements)* });
+    *block = syn::parse2(attributes_first)?;
+    Ok(())
+}
+
+/// Whether a function calls itself.
+struct Calls<'a> {
+    own: &'a Ident,
+    found: bool,
+}
+
+impl VisitMut for Calls<'_> {
+    fn visit_item_mut(&mut self, _nested: &mut Item) {}
+
+    fn visit_expr_mut(&mut self, expression: &mut Expr) {
+        match expression {
+            Expr::Call(call) => {
+                if let Expr::Path(path) = &*call.func
+                    && path.path.segments.last().is_some_and(|last| last.ident == *self.own)
+                {
+                    self.found = true;
+                }
+            }
+            Expr::MethodCall(call) if call.method == *self.own => self.found = true,
+            _ => {}
+        }
+        visit_mut::visit_expr_mut(self, expression);
+    }
+}
+
+/// Puts the counting into the loops of a function or closure.
+struct Loops {
+    layer: Layer,
+    strip: u32,
+    /// How many there are.
+    found: usize,
+}
+
+impl Loops {
+    fn new(layer: Layer, strip: u32) -> Loops {
+        Loops { layer, strip, found: 0 }
+    }
+
+    /// The local that counts, if there is a loop.
+    fn laps(&self) -> Option<TokenStream> {
+        let (layer, strip, name) = (self.layer, self.strip, laps());
+        (self.found > 0).then(|| quote!(let mut #name = #layer::laps::Laps::new(#strip);))
+    }
+
+    /// What a loop's body begins with.
+    fn count(&mut self, body: &mut Block) {
+        self.visit_block_mut(body);
+        self.found += 1;
+        let (statements, name) = (&body.stmts, laps());
+        *body = parse_quote!({ #name.add(1); #(#statements)* });
+    }
+}
+
+/// The local that counts. No user can name it.
+fn laps() -> Ident {
+    Ident::new("laps", Span::mixed_site())
+}
+
+impl VisitMut for Loops {
+    fn visit_item_mut(&mut self, _nested: &mut Item) {}
+
+    fn visit_expr_async_mut(&mut self, _future: &mut syn::ExprAsync) {}
+
+    /// A closure may outlive the function, or run on another thread: it counts for itself.
+    fn visit_expr_closure_mut(&mut self, closure: &mut syn::ExprClosure) {
+        if closure.asyncness.is_some() {
+            return;
+        }
+        let mut inner = Loops::new(self.layer, self.strip);
+        inner.visit_expr_mut(&mut closure.body);
+        if let Some(laps) = inner.laps() {
+            let body = &closure.body;
+            closure.body = parse_quote!({ #laps #body });
+        }
+    }
+
+    fn visit_expr_mut(&mut self, expression: &mut Expr) {
+        match expression {
+            Expr::While(looping) => {
+                self.visit_expr_mut(&mut looping.cond);
+                self.count(&mut looping.body);
+            }
+            Expr::Loop(looping) => self.count(&mut looping.body),
+            Expr::ForLoop(looping) => {
+                self.visit_expr_mut(&mut looping.expr);
+                self.visit_block_mut(&mut looping.body);
+                self.found += 1;
+                *expression = in_strips(self.layer, looping);
+            }
+            _ => visit_mut::visit_expr_mut(self, expression),
+        }
+    }
+}
+
+/// See the module.
+fn in_strips(layer: Layer, looping: &syn::ExprForLoop) -> Expr {
+    let syn::ExprForLoop { attrs, label, pat, expr, body, .. } = looping;
+    let own = |name: &str| format_ident!("{name}", span = Span::mixed_site());
+    let (laps, strips, strip, is_over) = (laps(), own("strips"), own("strip"), own("is_over"));
+    let item = own("item");
+    let statements = &body.stmts;
+    parse_quote!({
+        use #layer::laps::{AnyStrip as _, RangeStrip as _, SliceStrip as _, Strip as _};
+        let mut #strips = #layer::laps::Strips(::core::iter::IntoIterator::into_iter(#expr));
+        #(#attrs)*
+        while let ::core::option::Option::Some(mut #strip) =
+            (&mut &mut &mut #strips).next_strip(#laps.room())
+        {
+            let mut #is_over = false;
+            #label loop {
+                let #pat = match #strip.next() {
+                    ::core::option::Option::Some(#item) => #item,
+                    ::core::option::Option::None => {
+                        #is_over = true;
+                        break;
+                    }
+                };
+                #(#statements)*
+            }
+            #laps.add(#strip.laps());
+            if !#is_over {
+                break;
+            }
+        }
+    })
+}
