@@ -15,6 +15,7 @@ pub mod files;
 pub mod flexible;
 pub mod frames;
 mod fresh;
+pub mod graphs;
 pub mod hop;
 pub mod http;
 mod instructions;
@@ -48,6 +49,7 @@ pub const PEERS: &[&str] = &[
     "iterator",
     "state machine",
     "async",
+    "rayon",
     "go",
     "luajit",
     "boost",
@@ -156,6 +158,9 @@ pub fn all() -> &'static [Bench] {
         memory::MEMORY,
         migrate::MIGRATE,
         tree::TREE_WALK,
+        graphs::BFS,
+        graphs::K_MEANS,
+        graphs::STREAM,
         components::MACHINE_CONTROL,
         instructions::INSTRUCTIONS,
         spawn::SPAWN_SUM,
