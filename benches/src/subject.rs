@@ -5,6 +5,7 @@
 
 mod create;
 mod explore;
+mod flexible;
 mod memory;
 mod messages;
 mod migrate;
@@ -22,6 +23,7 @@ mod wake;
 
 pub use create::{create_new_stack, create_run_finish, first_resume};
 pub use explore::{explore_buffer, explore_queue};
+pub use flexible::{buffer, call, readers};
 pub use memory::memory;
 pub use messages::{relay, relay_across_cores, relay_by_threads};
 pub use migrate::migrate;

@@ -31,6 +31,9 @@ pub(crate) trait AnyCall: Send + Sync {
     /// The body has ended: that is the answer of one that gives nothing back.
     fn end(&self, coroutine: &Arc<str>) -> Waiter;
 
+    /// Who waits for it.
+    fn waiter(&self) -> Waiter;
+
     /// There will be no answer.
     fn fail(&self, error: CallError) -> Waiter;
 
@@ -56,6 +59,11 @@ impl<P, R> Call<P, R> {
         self.lock().answer.take()
     }
 
+    /// Whether there is an answer, or was.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.lock().is_settled
+    }
+
     /// Has another waiter woken.
     pub(crate) fn set_waiter(&self, waiter: Waiter) {
         self.lock().waiter = waiter;
@@ -79,6 +87,10 @@ impl<P: Send + 'static, R: Send + 'static> AnyCall for Call<P, R> {
             Err(_) => Err(CallError::NoAnswer { coroutine: coroutine.clone() }),
         };
         self.answer(answer)
+    }
+
+    fn waiter(&self) -> Waiter {
+        self.lock().waiter.clone()
     }
 
     fn fail(&self, error: CallError) -> Waiter {

@@ -33,8 +33,16 @@ pub enum Refusal {
         /// Which one.
         coroutine: Arc<str>,
     },
+    /// A coroutine does one thing at a time: it has ended its turn already, and wants more in it. Only a
+    /// body without a stack can try.
+    TurnEnded {
+        /// Which one.
+        coroutine: Arc<str>,
+    },
     /// Only coroutines of one system resume each other, or wait for each other.
     Foreign {
+        /// Who tried.
+        by: Arc<str>,
         /// Whom.
         coroutine: Arc<str>,
     },
@@ -68,12 +76,15 @@ impl fmt::Display for Refusal {
             Refusal::Terminated { coroutine } => {
                 write!(f, "coroutine '{coroutine}' has terminated")
             }
-            Refusal::Foreign { coroutine } => {
-                write!(
-                    f,
-                    "coroutine '{coroutine}' is of another system, whose threads only call and kick"
-                )
-            }
+            Refusal::TurnEnded { coroutine } => write!(
+                f,
+                "coroutine '{coroutine}' does one thing at a time, and its turn has ended"
+            ),
+            Refusal::Foreign { by, coroutine } => write!(
+                f,
+                "coroutine '{by}' cannot resume '{coroutine}', which is of another system: it can only \
+                 call and kick it, as a thread does"
+            ),
             Refusal::Stopped { coroutine } => {
                 write!(f, "the system of coroutine '{coroutine}' has ended")
             }

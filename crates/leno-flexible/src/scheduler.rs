@@ -5,10 +5,12 @@
 //! is nobody; a wake-up between the two is a permit, and not lost (F67). While a coroutine is active
 //! nobody wakes the scheduler: it looks by itself when that one has left.
 //!
-//! Its coroutines are those of its sink. One becomes ready for two reasons: the scheduler unparks it,
-//! to run it at once, or what it waits for outside has happened; then it stands in the queue again.
+//! Its coroutines are those of its sink. One becomes ready for three reasons: the scheduler unparks it,
+//! to run it at once; what it waits for outside has happened, and it stands in the queue again; or it has
+//! let others run by the kernel's own yield, and stands there already. The last is not run before its turn.
 
 use core::task::{Context, Poll};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::task::{Wake as StdWake, Waker};
 
@@ -46,15 +48,19 @@ pub(crate) fn run(shared: &Shared) {
     let waker = Waker::from(Arc::new(Rouser(own)));
     let mut context = Context::from_waker(&waker);
     shared.lock().scheduler = Some(own);
+    let mut yielded = HashSet::new();
     loop {
         while let Poll::Ready(Some(co)) = sink.poll_next(&mut context) {
-            woken(shared, co);
+            if !yielded.contains(&co) {
+                woken(shared, co);
+            }
         }
         if shared.lock().is_ready() {
             shared.point();
         }
         match shared.operate(|table| table.schedule()) {
             Next::InVain => {}
+            Next::Poll { .. } => unreachable!("whoever has a home core has a stack"),
             Next::Run { id, co, body, stack_size } => {
                 let co = body
                     .map(|body| {
@@ -72,7 +78,10 @@ pub(crate) fn run(shared: &Shared) {
                     })
                     .or(co)
                     .expect("it has started, or starts now");
-                turn(shared, id, co);
+                yielded.remove(&co);
+                if turn(shared, id, co) == Left::Yielded {
+                    yielded.insert(co);
+                }
             }
             Next::Nobody => {
                 if park(Reason::Scheduling) == Wake::Exit {
@@ -84,8 +93,17 @@ pub(crate) fn run(shared: &Shared) {
     }
 }
 
+/// How a turn has ended.
+#[derive(PartialEq, Eq)]
+enum Left {
+    /// By the kernel's own yield.
+    Yielded,
+    /// Otherwise.
+    Else,
+}
+
 /// Lets the active coroutine run until it leaves.
-fn turn(shared: &Shared, id: Id, co: Co) {
+fn turn(shared: &Shared, id: Id, co: Co) -> Left {
     let back = attach(co).or_else(|_| {
         Waiter::Co(co).wake();
         attach(co)
@@ -93,10 +111,14 @@ fn turn(shared: &Shared, id: Id, co: Co) {
     match back {
         // It has told the table itself, unless it waits for something outside.
         Ok(Back::Parked(_) | Back::Called(_)) => shared.operate(|table| table.left(id, false)),
-        Ok(Back::Yielded) => shared.operate(|table| table.left(id, true)),
+        Ok(Back::Yielded) => {
+            shared.operate(|table| table.left(id, true));
+            return Left::Yielded;
+        }
         // What has ended has said so; and one that is to exit is the core's, and will.
         Ok(_) | Err(_) => {}
     }
+    Left::Else
 }
 
 /// A coroutine of the sink can run, though the scheduler has not said so.

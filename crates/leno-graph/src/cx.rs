@@ -22,6 +22,25 @@ pub struct Cx<'a, S: Schedule> {
     stays: PhantomData<*mut ()>,
 }
 
+/// The context of a node that is a future: what its ends ask for. It can be kept and cloned, for a future
+/// has no frames to which it could be bound.
+pub struct FutureCx<S: Schedule> {
+    pub(crate) core: S::Core,
+    pub(crate) node: usize,
+}
+
+impl<S: Schedule> FutureCx<S> {
+    pub(crate) fn new(core: S::Core, node: usize) -> FutureCx<S> {
+        FutureCx { core, node }
+    }
+}
+
+impl<S: Schedule> Clone for FutureCx<S> {
+    fn clone(&self) -> Self {
+        FutureCx { core: self.core.clone(), node: self.node }
+    }
+}
+
 /// Who sends or receives.
 #[doc(hidden)]
 pub enum Caller<'c, 'a, S: Schedule> {

@@ -1,5 +1,7 @@
 //! Describing a graph.
 
+use core::cell::RefCell;
+use core::future::Future;
 use core::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -7,7 +9,7 @@ use leno_kernel::System;
 
 use crate::channel::{Channel, Link};
 use crate::check::check;
-use crate::cx::{Cx, FreeCx};
+use crate::cx::{Cx, FreeCx, FutureCx};
 use crate::ends::{Ends, In, Out, Registered, UsableIn};
 use crate::error::BuildError;
 use crate::flat::Flat;
@@ -265,7 +267,7 @@ impl<D: Determinism, X: Source, K: UsableIn<D>> Joinable<D> for Vec<In<X, K>> {
 }
 
 macro_rules! described {
-    ($schedule:ty, $any:ty, [$($send:tt)*], $on_stack:expr) => {
+    ($schedule:ty, $any:ty, [$($send:tt)*], $on_stack:expr, $as_future:expr) => {
         impl<D: Determinism> Graph<D, $schedule> {
             /// Makes a channel with room for so many messages: an end to send through, and one to
             /// receive from.
@@ -351,6 +353,37 @@ macro_rules! described {
                 self.add(name.into(), false, ends, live, move |cx, ends| body(&cx, ends))
             }
 
+            /// Adds a node without a stack: its body gives a future. Otherwise as [`Self::node`].
+            ///
+            /// # Examples
+            /// ```
+            /// use leno_graph::Graph;
+            ///
+            /// let mut graph = Graph::deterministic().sequential();
+            /// let (tx, rx) = graph.channel(1);
+            /// graph.stackless("squares", tx, |cx, tx| async move {
+            ///     for i in 0..5 {
+            ///         tx.send_async(&cx, i * i).await;
+            ///     }
+            /// });
+            /// let run = graph.build()?;
+            /// assert_eq!(run.outlet(rx).collect::<Vec<_>>(), [0, 1, 4, 9, 16]);
+            /// # Ok::<(), leno_graph::BuildError>(())
+            /// ```
+            pub fn stackless<E, F, B>(&mut self, name: impl Into<String>, ends: E, body: B) -> NodeId
+            where
+                E: Ends<D, $schedule>,
+                E::Live: $($send)* 'static,
+                F: Future<Output = ()> + $($send)* 'static,
+                B: FnOnce(FutureCx<$schedule>, E::Live) -> F + $($send)* 'static,
+            {
+                let mut registered = Registered::default();
+                ends.register(&mut registered);
+                let ends = ends.live();
+                let starter = $as_future(move |cx| body(cx, ends));
+                NodeId(self.plan.add_node(name.into(), false, registered, starter))
+            }
+
             fn add<E, L, F>(
                 &mut self,
                 name: String,
@@ -388,8 +421,8 @@ macro_rules! described {
     };
 }
 
-described!(Sequential, std::rc::Rc<dyn Link<Sequential>>, [], sequential_starter);
-described!(Parallel, std::sync::Arc<dyn Link<Parallel> + Send + Sync>, [Send +], parallel_starter);
+described!(Sequential, std::rc::Rc<dyn Link<Sequential>>, [], sequential_starter, sequential_future);
+described!(Parallel, std::sync::Arc<dyn Link<Parallel> + Send + Sync>, [Send +], parallel_starter, parallel_future);
 
 fn sequential_starter(
     name: String,
@@ -402,6 +435,21 @@ fn sequential_starter(
             .coroutine(move |suspender, ()| body(Cx::new(core, node, suspender)));
         Runner::Stack(made.unwrap_or_else(|error| panic!("{error}")))
     })
+}
+
+fn sequential_future<F: Future<Output = ()> + 'static>(
+    body: impl FnOnce(FutureCx<Sequential>) -> F + 'static,
+) -> sequential::Starter {
+    Box::new(move |core, node| {
+        let future = Box::pin(body(FutureCx::new(core.clone(), node)));
+        Runner::Future(RefCell::new(future), core.events.waker(node))
+    })
+}
+
+fn parallel_future<F: Future<Output = ()> + Send + 'static>(
+    body: impl FnOnce(FutureCx<Parallel>) -> F + Send + 'static,
+) -> parallel::Starter {
+    Box::new(move |core, node| parallel::as_future(core, node, body))
 }
 
 fn parallel_starter(

@@ -6,9 +6,10 @@
 
 use core::fmt::Debug;
 use core::ops::{Deref, DerefMut};
+use core::task::{Context, Poll};
 
 use crate::channel::{Channel, Link};
-use crate::cx::Caller;
+use crate::cx::{Caller, FutureCx};
 use crate::error::Deadlock;
 use crate::sender::Unsent;
 use crate::source::Source;
@@ -107,6 +108,27 @@ pub trait Sealed {
     ) -> Result<Option<X::Item>, Deadlock>
     where
         Self: Schedule;
+    /// Sends, in a node that is a future; `value` is taken, and `ticket` there while it waits.
+    fn poll_offer<T>(
+        cx: &FutureCx<Self>,
+        context: &Context<'_>,
+        channel: &Channel<T, Self>,
+        value: &mut Option<T>,
+        ticket: &mut Option<Self::Ticket>,
+    ) -> Poll<Result<(), T>>
+    where
+        Self: Schedule;
+    /// Receives, in a node that is a future.
+    fn poll_receive<X: Source<S = Self>>(
+        cx: &FutureCx<Self>,
+        context: &Context<'_>,
+        source: &X,
+        ticket: &mut Option<Self::Ticket>,
+    ) -> Poll<Option<X::Item>>
+    where
+        Self: Schedule;
+    /// A node that is a future waits no more; it has not been told to go on.
+    fn forget(core: &Self::Core, ticket: &Self::Ticket);
     /// An end outside the graph comes (+1) or goes (-1).
     fn outside(core: &Self::Core, more: bool);
     /// What has gone through each channel.

@@ -6,10 +6,10 @@
 //! a ticket is used once, by whoever is first. Those woken try again.
 //!
 //! `running` counts nodes that have started and do not wait: whoever uses a node's ticket counts it
-//! again before it is woken, so nobody on the way is forgotten. When it comes to 0, and each end outside
-//! is one that someone waits at, nobody can ever go on: then those outside are told.
+//! again before it is woken, under the lock under which the ticket is used, so nobody on the way is
+//! forgotten or counted twice. When it comes to 0, and each end outside is one that someone waits at, nobody can ever go on: then those outside are told.
 
-use core::task::Waker;
+use core::task::{Context, Poll};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::SeqCst};
@@ -22,7 +22,7 @@ use leno_kernel::{
 };
 
 use crate::channel::{Channel, Link, Linked};
-use crate::cx::{Caller, Cx};
+use crate::cx::{Caller, Cx, FutureCx};
 use crate::error::{BuildError, Deadlock, Wait};
 use crate::mode::{Parallel, Sealed};
 use crate::run::Temperature;
@@ -138,9 +138,7 @@ impl Core {
             let options = Options::new().name(name.clone()).start(Start::Idle);
             let handle = match (host, starter(self, index)) {
                 (Host::Own(system), Body::Stack(body)) => system.spawn_with(&options, body),
-                (Host::Own(system), Body::Future(body)) => {
-                    system.spawn_future_with(&options, body)
-                }
+                (Host::Own(system), Body::Future(body)) => system.spawn_future_with(&options, body),
                 (Host::Here, Body::Stack(body)) => {
                     try_spawn(&options, body).map_err(|why| BuildError::Cores(why.to_string()))?
                 }
@@ -178,6 +176,12 @@ impl Core {
         self.tell_if_stuck(busy);
     }
 
+    /// The same of a node that is a future, and what it waits for.
+    fn rests_for(&self, node: usize, want: (bool, usize)) {
+        *lock(&self.node(node).want) = Some(want);
+        self.rests(lock(&self.busy));
+    }
+
     /// Tells those outside if nobody can ever go on.
     fn tell_if_stuck(&self, mut busy: MutexGuard<'_, Busy>) {
         let blocked: usize = busy.blocked.iter().map(|(_, ends)| ends).sum();
@@ -185,13 +189,12 @@ impl Core {
             return;
         }
         let told = core::mem::take(&mut busy.blocked);
-        drop(busy);
-        for (ticket, _) in told {
+        for (ticket, _) in &told {
             ticket.0.is_stuck.store(true, SeqCst);
-            if !ticket.0.is_used.swap(true, SeqCst) {
-                ticket.0.waiter.clone().wake();
-            }
+            ticket.0.is_used.store(true, SeqCst);
         }
+        drop(busy);
+        told.into_iter().for_each(|(ticket, _)| ticket.0.waiter.clone().wake());
     }
 
     /// Parks until the ticket is used. For the one outside, whether it is in vain; a node whose stack is
@@ -220,13 +223,14 @@ impl Core {
         while !ticket.0.is_used.load(SeqCst) && wake != Wake::Exit {
             wake = park(reason);
         }
+        let mut busy = lock(&self.busy);
         if !ticket.0.is_used.swap(true, SeqCst) {
-            let mut busy = lock(&self.busy);
             match caller {
                 Caller::Node(_) => busy.running += 1,
                 Caller::Outside => busy.blocked.retain(|(other, _)| other != ticket),
             }
         }
+        drop(busy);
         if let Caller::Node(cx) = caller {
             *lock(&self.node(cx.node).want) = None;
         }
@@ -356,10 +360,10 @@ impl Sealed for Parallel {
     }
 
     fn wake(core: &Arc<Core>, ticket: Ticket) {
+        let mut busy = lock(&core.busy);
         if ticket.0.is_used.swap(true, SeqCst) {
             return;
         }
-        let mut busy = lock(&core.busy);
         match ticket.0.is_node {
             true => busy.running += 1,
             false => busy.blocked.retain(|(other, _)| *other != ticket),
@@ -444,6 +448,92 @@ impl Sealed for Parallel {
         }
     }
 
+    fn poll_offer<T>(
+        cx: &FutureCx<Parallel>,
+        context: &Context<'_>,
+        channel: &Channel<T, Parallel>,
+        value: &mut Option<T>,
+        ticket: &mut Option<Ticket>,
+    ) -> Poll<Result<(), T>> {
+        let linked = channel.linked();
+        begins(Operation::Send, channel.object);
+        *lock(&cx.core.node(cx.node).want) = None;
+        if let Some(old) = ticket.take() {
+            channel.state().to_send.retain(|other| *other != old);
+            Parallel::forget(&cx.core, &old);
+        }
+        let Some(message) = value.take() else { return Poll::Ready(Ok(())) };
+        let gate = linked.shut();
+        let mut state = channel.state();
+        match state.push(message) {
+            Push::Done(_) => {
+                let woken = core::mem::take(&mut state.to_receive);
+                drop(state);
+                drop(gate);
+                linked.wake(woken);
+                linked.start_consumers();
+                return Poll::Ready(Ok(()));
+            }
+            Push::Refused(message) => return Poll::Ready(Err(message)),
+            Push::Full(message) => *value = Some(message),
+        }
+        let own = Ticket::new(Waiter::Waker(context.waker().clone()), true);
+        state.to_send.push(own.clone());
+        drop(state);
+        drop(gate);
+        *ticket = Some(own);
+        linked.start_consumers();
+        cx.core.rests_for(cx.node, (true, linked.index));
+        Poll::Pending
+    }
+
+    fn poll_receive<X: Source<S = Parallel>>(
+        cx: &FutureCx<Parallel>,
+        context: &Context<'_>,
+        source: &X,
+        ticket: &mut Option<Ticket>,
+    ) -> Poll<Option<X::Item>> {
+        let in_order = cx.core.is_deterministic;
+        begins(Operation::Receive, source.object());
+        *lock(&cx.core.node(cx.node).want) = None;
+        if let Some(old) = ticket.take() {
+            source.each(&mut |wire| wire.unwatch(&old));
+            Parallel::forget(&cx.core, &old);
+        }
+        match source.receive(in_order) {
+            Take::Got(item) => return Poll::Ready(Some(item)),
+            Take::Closed => return Poll::Ready(None),
+            Take::Empty => start_all(source),
+        }
+        let own = Ticket::new(Waiter::Waker(context.waker().clone()), true);
+        source.each(&mut |wire| wire.watch(&own));
+        // Again, for it may have come before the ticket was there.
+        let again = source.receive(in_order);
+        if let Take::Empty = again {
+            cx.core.rests_for(cx.node, (false, source.linked().index));
+            *ticket = Some(own);
+            return Poll::Pending;
+        }
+        source.each(&mut |wire| wire.unwatch(&own));
+        let mut busy = lock(&cx.core.busy);
+        if own.0.is_used.swap(true, SeqCst) {
+            // Whoever used it has counted this node once more.
+            busy.running -= 1;
+        }
+        drop(busy);
+        match again {
+            Take::Got(item) => Poll::Ready(Some(item)),
+            _ => Poll::Ready(None),
+        }
+    }
+
+    fn forget(core: &Arc<Core>, ticket: &Ticket) {
+        let mut busy = lock(&core.busy);
+        if !ticket.0.is_used.swap(true, SeqCst) {
+            busy.running += 1;
+        }
+    }
+
     fn outside(core: &Arc<Core>, more: bool) {
         let mut busy = lock(&core.busy);
         if more {
@@ -488,14 +578,8 @@ fn receive_at_once<X: Source<S = Parallel>>(
     caller: &Caller<'_, '_, Parallel>,
     source: &X,
 ) -> Result<Option<X::Item>, Stopped> {
-    let linked = source.linked();
     loop {
-        let mut woken = Vec::new();
-        let gate = linked.shut();
-        let taken = source.take(&mut woken);
-        drop(gate);
-        linked.wake(woken);
-        match taken {
+        match source.receive(false) {
             Take::Got(item) => return Ok(Some(item)),
             Take::Closed => return Ok(None),
             Take::Empty => start_all(source),
@@ -505,35 +589,40 @@ fn receive_at_once<X: Source<S = Parallel>>(
         let wires = core.wires.get().expect("built");
         let ticket = Ticket::new(Waiter::current(), matches!(caller, Caller::Node(_)));
         all.iter().for_each(|wire| wires[*wire].watch(&ticket));
-        let gate = linked.shut();
-        let is_there = source.peek() != Take::Empty;
-        drop(gate);
-        let about = (false, all[0], all.len());
-        let waited = if is_there {
-            cancel(core, caller, &ticket)
-        } else {
+        // Again, for it may have come before the ticket was there.
+        let again = source.receive(false);
+        let waited = if matches!(again, Take::Empty) {
+            let about = (false, all[0], all.len());
             core.wait(caller, &ticket, Reason::Hungry(source.object()), about)
+        } else {
+            cancel(core, caller, &ticket);
+            Ok(())
         };
         all.iter().for_each(|wire| wires[*wire].unwatch(&ticket));
+        match again {
+            Take::Got(item) => return Ok(Some(item)),
+            Take::Closed => return Ok(None),
+            Take::Empty => {}
+        }
         match waited {
-            Err(Some(_)) if core.grow() || source.peek() != Take::Empty => {}
-            waited => waited?,
+            Err(Some(why)) if !core.grow() => match source.receive(false) {
+                Take::Got(item) => return Ok(Some(item)),
+                Take::Closed => return Ok(None),
+                Take::Empty => return Err(Some(why)),
+            },
+            Err(None) => return Err(None),
+            _ => {}
         }
     }
 }
 
 /// Nobody need wait: the ticket is used up, unless someone was faster.
-fn cancel(
-    core: &Arc<Core>,
-    caller: &Caller<'_, '_, Parallel>,
-    ticket: &Ticket,
-) -> Result<(), Stopped> {
-    let was_used = ticket.0.is_used.swap(true, SeqCst);
-    if was_used && matches!(caller, Caller::Node(_)) {
+fn cancel(core: &Arc<Core>, caller: &Caller<'_, '_, Parallel>, ticket: &Ticket) {
+    let mut busy = lock(&core.busy);
+    if ticket.0.is_used.swap(true, SeqCst) && matches!(caller, Caller::Node(_)) {
         // Whoever used it has counted this node once more.
-        lock(&core.busy).running -= 1;
+        busy.running -= 1;
     }
-    Ok(())
 }
 
 fn start_all<X: Source<S = Parallel>>(source: &X) {
@@ -552,7 +641,10 @@ fn wait_at(
     let ticket = Ticket::new(Waiter::current(), matches!(caller, Caller::Node(_)));
     wire.watch(&ticket);
     let waited = match wire.can_take() {
-        true => cancel(core, caller, &ticket),
+        true => {
+            cancel(core, caller, &ticket);
+            Ok(())
+        }
         false => core.wait(caller, &ticket, Reason::Hungry(object), (false, index, 1)),
     };
     wire.unwatch(&ticket);
@@ -560,11 +652,6 @@ fn wait_at(
         Err(Some(_)) if core.grow() || wire.can_take() => Ok(()),
         waited => waited,
     }
-}
-
-/// For nodes that are futures.
-pub(crate) fn ticket_of(waker: &Waker) -> Ticket {
-    Ticket::new(Waiter::Waker(waker.clone()), true)
 }
 
 /// The body of a node with a stack.
@@ -577,5 +664,18 @@ pub(crate) fn on_stack(
     Body::Stack(Box::new(move || {
         let _ends = core.ends(node);
         body(Cx::new(core.clone(), node, ()));
+    }))
+}
+
+/// The body of a node that is a future.
+pub(crate) fn as_future<F: Future<Output = ()> + Send + 'static>(
+    core: &Arc<Core>,
+    node: usize,
+    body: impl FnOnce(FutureCx<Parallel>) -> F + Send + 'static,
+) -> Body {
+    let core = core.clone();
+    Body::Future(Box::pin(async move {
+        let _ends = core.ends(node);
+        body(FutureCx::new(core.clone(), node)).await;
     }))
 }

@@ -52,12 +52,7 @@ impl<X: Source> Receiver<X> {
 
     /// Receives a message if one is there now. Only a node that need not be deterministic can ask.
     pub fn try_receive(&self, _: &FreeCx<'_, X::S>) -> Option<X::Item> {
-        let (linked, mut woken) = (self.source.linked(), Vec::new());
-        let gate = linked.shut();
-        let taken = self.source.take(&mut woken);
-        drop(gate);
-        linked.wake(woken);
-        match taken {
+        match self.source.receive(false) {
             Take::Got(item) => Some(item),
             Take::Empty | Take::Closed => None,
         }

@@ -7,6 +7,7 @@
 mod layer;
 mod preemptible;
 mod process;
+mod resumable;
 
 use proc_macro::TokenStream;
 
@@ -34,4 +35,16 @@ pub fn process(arguments: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn process_in_leno(arguments: TokenStream, item: TokenStream) -> TokenStream {
     process::expand(Layer::ProcessInLeno, arguments.into(), item.into()).into()
+}
+
+/// Makes an async function whose suspended state can be stored.
+#[proc_macro_attribute]
+pub fn resumable(options: TokenStream, item: TokenStream) -> TokenStream {
+    resumable::expand(Layer::Frame, options.into(), item.into()).into()
+}
+
+/// The same for users of `leno`.
+#[proc_macro_attribute]
+pub fn resumable_in_leno(options: TokenStream, item: TokenStream) -> TokenStream {
+    resumable::expand(Layer::FrameInLeno, options.into(), item.into()).into()
 }

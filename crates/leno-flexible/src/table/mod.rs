@@ -20,9 +20,11 @@ mod end;
 mod outside;
 mod schedule;
 mod snapshot;
+mod stackless;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use std::task::Waker;
 
 use leno_kernel::{Co, Waiter};
 
@@ -34,6 +36,7 @@ use crate::{Label, Rule, State};
 
 pub(crate) use end::Ending;
 pub(crate) use schedule::{Body, Next};
+pub(crate) use stackless::Stackless;
 
 /// Which coroutine of a table. One that is gone leaves a number that nobody else gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -61,8 +64,14 @@ pub(crate) struct Table {
     wakes: Vec<Waiter>,
     /// What is to be dropped then: it belongs to users, whose destructors may operate.
     garbage: Vec<Box<dyn Send>>,
-    /// The coroutine that schedules.
+    /// The coroutine that schedules, on a home core.
     pub(crate) scheduler: Option<Co>,
+    /// How often somebody was scheduled and became active.
+    pub(crate) turns: u64,
+    /// Whether somebody steers, without a home core; see [`helm`](crate::helm).
+    pub(crate) is_steered: bool,
+    /// Whoever waits until nobody steers any more.
+    pub(crate) awaits_helm: Vec<Waiter>,
 }
 
 /// A coroutine of a table.
@@ -79,12 +88,27 @@ pub(crate) struct Cell {
     serve: Option<Box<dyn Serve>>,
     /// What it runs, until it first does.
     body: Option<Body>,
+    /// What it runs if it has no stack, while nobody polls it.
+    stackless: Option<Stackless>,
+    /// A wake-up that came while it was polled.
+    is_woken: bool,
+    /// What wakes its body, and what has to be woken in that, to be polled in the next turn.
+    waker: Option<Waker>,
+    inner: Option<Waker>,
     co: Option<Co>,
     stack_size: Option<usize>,
     /// A kick that the next passivate takes.
     permit: bool,
     /// Whether someone outside still names it.
     has_handle: bool,
+}
+
+/// What a coroutine runs.
+pub(crate) enum Runs {
+    /// With a stack.
+    Closure(Body),
+    /// Without.
+    Future(Stackless),
 }
 
 /// What a coroutine to be made is like.
@@ -141,7 +165,7 @@ impl Table {
     }
 
     /// Adds a coroutine: `m⟨Q⟩⁻₋`.
-    pub(crate) fn add(&mut self, plan: Plan, body: impl FnOnce(Id) -> Body) -> Id {
+    pub(crate) fn add(&mut self, plan: Plan, runs: impl FnOnce(Id) -> Runs) -> Id {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push((0, None));
             self.slots.len() - 1
@@ -158,16 +182,28 @@ impl Table {
             attached_only,
             priority,
             serve,
-            body: Some(body(id)),
+            body: None,
+            stackless: None,
+            is_woken: false,
+            waker: None,
+            inner: None,
             co: None,
             stack_size,
             permit: false,
             has_handle: true,
         });
+        let runs = runs(id);
         if self.is_stopped {
             self.cell_mut(id).state = State::Terminated;
-            let body = self.cell_mut(id).body.take();
-            self.garbage.push(Box::new(body));
+            self.garbage.push(Box::new(runs));
+        } else {
+            match runs {
+                Runs::Closure(body) => self.cell_mut(id).body = Some(body),
+                Runs::Future(stackless) => {
+                    self.cell_mut(id).waker = Some(stackless.waker.clone());
+                    self.cell_mut(id).stackless = Some(stackless);
+                }
+            }
         }
         if self.is_simula && self.main.is_none() {
             self.main = Some(id);
@@ -269,6 +305,10 @@ impl Table {
     /// Whether somebody could be scheduled.
     pub(crate) fn is_ready(&self) -> bool {
         self.active.is_none() && !self.queue.is_empty() && !self.is_stopped
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.is_stopped
     }
 
     /// Nobody outside names it any more.

@@ -3,7 +3,7 @@
 use leno_kernel::policy::{Candidate, Choice, ChoiceKind};
 use leno_kernel::{Co, choose, has_policy};
 
-use super::{Caller, Id, Request, Requester, Table};
+use super::{Caller, Id, Request, Requester, Stackless, Table};
 use crate::policy::{Pending, Waiting};
 use crate::{Rule, State};
 
@@ -24,6 +24,13 @@ pub(crate) enum Next {
         body: Option<Body>,
         stack_size: Option<usize>,
     },
+    /// This one is active now, and has no stack.
+    Poll {
+        id: Id,
+        stackless: Stackless,
+        /// The number of its turn, which no other has.
+        turn: u64,
+    },
 }
 
 impl Table {
@@ -43,7 +50,13 @@ impl Table {
         }
         self.set(id, State::Active);
         self.tell_rule(Rule::Schedule, &own, None);
+        self.turns += 1;
+        let turn = self.turns;
         let cell = self.cell_mut(id);
+        if let Some(mut stackless) = cell.stackless.take() {
+            stackless.inner = cell.inner.take();
+            return Next::Poll { id, stackless, turn };
+        }
         Next::Run { id, co: cell.co, body: cell.body.take(), stack_size: cell.stack_size }
     }
 
@@ -125,15 +138,24 @@ impl Table {
         if is_ready {
             self.yield_now(id);
         } else {
-            self.set(id, State::Parked);
+            self.park(id);
         }
+    }
+
+    /// It waits for something outside.
+    pub(super) fn park(&mut self, id: Id) {
+        let own = self.as_requester(id);
+        self.set(id, State::Parked);
+        self.tell_rule(Rule::Park, &own, None);
     }
 
     /// What it waits for outside has happened. Whether that was so.
     pub(crate) fn came_back(&mut self, id: Id) -> bool {
         let was_parked = self.state(id) == State::Parked;
         if was_parked {
+            let own = self.as_requester(id);
             self.wait(id);
+            self.tell_rule(Rule::Return, &own, None);
         }
         was_parked
     }

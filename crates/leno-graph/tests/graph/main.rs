@@ -3,7 +3,10 @@
 
 mod acceptance;
 mod build;
+mod cases;
 mod ends;
+mod events;
 mod joins;
 mod modes;
 mod nodes;
+mod stackless;

@@ -5,8 +5,8 @@ use leno_graph::{Cx, Receiver, Schedule, Sender, Source};
 /// Runs a block in each of the four modes; `$graph` is an empty graph.
 macro_rules! in_all_modes {
     (|$graph:ident| $body:block) => {{
-        in_deterministic_modes!(|$graph| $body);
-        in_other_modes!(|$graph| $body);
+        $crate::nodes::in_deterministic_modes!(|$graph| $body);
+        $crate::nodes::in_other_modes!(|$graph| $body);
     }};
 }
 
