@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::Once;
 
 /// Every example has a test of its own below.
-const EXAMPLES: [&str; 19] = [
+const EXAMPLES: [&str; 26] = [
     "01_two_values",
     "02_counter",
     "03_tree_walk",
@@ -28,6 +28,9 @@ const EXAMPLES: [&str; 19] = [
     "13_sieve",
     "14_circuit",
     "15_flexible",
+    "16_read_write",
+    "17_santa",
+    "18_santa_coroutine",
     "20_scheduler",
     "21_shared_queue",
     "22_placed",
@@ -172,6 +175,24 @@ fn k55_circuit() {
 #[test]
 fn flexible() {
     prints_what_is_expected("15_flexible");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn f81_read_write() {
+    prints_what_is_expected("16_read_write");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn f86_santa() {
+    prints_what_is_expected("17_santa");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn f87_santa_coroutine() {
+    prints_what_is_expected("18_santa_coroutine");
 }
 
 /// Section 5.2 of Stadler 2011, word for word.
