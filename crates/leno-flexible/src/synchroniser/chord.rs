@@ -43,7 +43,7 @@
 //! Invariants: a message is taken by one chord, together with all others of it, or by none; messages of a post
 //! are taken in the order in which they were sent, callers of an enquiry are served in order of arrival.
 //!
-//! How: an enquiry is a desk, and chords of posts alone are looked at by one more coroutine, the *reactor*. Only
+//! How: an enquiry is a desk, and chords of posts alone are looked at by one more coroutine, the *conductor*. Only
 //! they take messages, and at most one of them is active: so what one has seen to be there, it can take.
 
 mod enquiry;
@@ -77,17 +77,17 @@ pub(super) struct Inner {
     name: Arc<str>,
     bell: Arc<Bell>,
     reactions: Arc<Mutex<Vec<Reaction>>>,
-    reactor: Flexible<(), ()>,
+    conductor: Flexible<(), ()>,
 }
 
 impl Chords {
-    /// No chords yet; and a coroutine, `NAME.reactor`, for those of posts alone.
+    /// No chords yet; and a coroutine, `NAME.conductor`, for those of posts alone.
     pub fn new(system: &System, name: &str) -> Chords {
         let bell = Arc::new(Bell::default());
         let reactions: Arc<Mutex<Vec<Reaction>>> = Arc::default();
         let (own, rung) = (reactions.clone(), bell.clone());
         let part: Arc<str> = format!("{name}.chord").into();
-        let reactor = system.create(format!("{name}.reactor"), move |me: &mut Me<(), ()>| {
+        let conductor = system.create(format!("{name}.conductor"), move |me: &mut Me<(), ()>| {
             while !rung.is_over() {
                 if let Some(body) = first(&own) {
                     // In a coroutine of its own, as it may wait, or panic.
@@ -98,13 +98,13 @@ impl Chords {
             }
         });
         let shared = system.shared().clone();
-        Chords { inner: Arc::new(Inner { shared, name: name.into(), bell, reactions, reactor }) }
+        Chords { inner: Arc::new(Inner { shared, name: name.into(), bell, reactions, conductor }) }
     }
 
     /// Another asynchronous method, which belongs to no chord yet.
     pub fn post<T: Send + 'static>(&self, name: &str) -> Post<T> {
         let name = format!("{}.{name}", self.inner.name).into();
-        Post::new(name, self.inner.bell.clone(), self.inner.reactor.clone())
+        Post::new(name, self.inner.bell.clone(), self.inner.conductor.clone())
     }
 
     /// Another synchronous method: a coroutine, `NAME.ENQUIRY`. It belongs to no chord yet.
@@ -153,7 +153,7 @@ impl Chords {
         });
         lock(&self.inner.reactions).push(reaction);
         self.inner.bell.set_reacts();
-        let _ = self.inner.reactor.prod();
+        let _ = self.inner.conductor.prod();
     }
 
     fn own<H: Header>(&self, posts: H) -> Joined<H::Messages> {
@@ -182,7 +182,7 @@ fn first(reactions: &Mutex<Vec<Reaction>>) -> Option<Box<dyn FnOnce() + Send>> {
 impl Drop for Inner {
     fn drop(&mut self) {
         self.bell.end();
-        let _ = self.reactor.kick();
+        let _ = self.conductor.kick();
     }
 }
 

@@ -1,6 +1,7 @@
 //! What is built from flexible coroutines, under every schedule.
 
 mod chords;
+mod from_monitors;
 mod meetings;
 mod monitors;
 mod read_write;
