@@ -58,8 +58,8 @@ pub use self::header::Header;
 use self::header::Joined;
 use self::post::Bell;
 pub use self::post::{Post, PostError};
-use crate::shared::Shared;
-use crate::{Builder, Flexible, Me, System};
+use super::ground::{Ground, Site};
+use crate::{AsyncBuilder, AsyncMe, Builder, Flexible, Me};
 
 /// A chord of posts alone: if all are there, what it does with them.
 type Reaction = Arc<dyn Fn() -> Option<Box<dyn FnOnce() + Send>> + Send + Sync>;
@@ -73,7 +73,7 @@ pub struct Chords {
 }
 
 pub(super) struct Inner {
-    shared: Arc<Shared>,
+    site: Site,
     name: Arc<str>,
     bell: Arc<Bell>,
     reactions: Arc<Mutex<Vec<Reaction>>>,
@@ -82,23 +82,13 @@ pub(super) struct Inner {
 
 impl Chords {
     /// No chords yet; and a coroutine, `NAME.conductor`, for those of posts alone.
-    pub fn new(system: &System, name: &str) -> Chords {
+    pub fn new(system: &impl Ground, name: &str) -> Chords {
         let bell = Arc::new(Bell::default());
         let reactions: Arc<Mutex<Vec<Reaction>>> = Arc::default();
-        let (own, rung) = (reactions.clone(), bell.clone());
         let part: Arc<str> = format!("{name}.chord").into();
-        let conductor = system.create(format!("{name}.conductor"), move |me: &mut Me<(), ()>| {
-            while !rung.is_over() {
-                if let Some(body) = first(&own) {
-                    // In a coroutine of its own, as it may wait, or panic.
-                    let _ = me.create(part.clone(), move |_: &mut Me<(), ()>| body()).kick();
-                } else {
-                    me.passivate();
-                }
-            }
-        });
-        let shared = system.shared().clone();
-        Chords { inner: Arc::new(Inner { shared, name: name.into(), bell, reactions, conductor }) }
+        let site = system.site();
+        let conductor = conduct(&site, name, part, reactions.clone(), bell.clone());
+        Chords { inner: Arc::new(Inner { site, name: name.into(), bell, reactions, conductor }) }
     }
 
     /// Another asynchronous method, which belongs to no chord yet.
@@ -110,8 +100,7 @@ impl Chords {
     /// Another synchronous method: a coroutine, `NAME.ENQUIRY`. It belongs to no chord yet.
     pub fn enquiry<A: Send + 'static, R: Send + 'static>(&self, name: &str) -> Enquiry<A, R> {
         let name: Arc<str> = format!("{}.{name}", self.inner.name).into();
-        let builder = Builder::new(self.inner.shared.clone(), name.clone());
-        Enquiry::new(builder, name, &self.inner)
+        Enquiry::new(name, &self.inner)
     }
 
     /// Joins an enquiry and posts: when the enquiry is called and all the posts have a message, `body` runs
@@ -138,7 +127,7 @@ impl Chords {
     /// `&post`, or a tuple of such.
     ///
     /// If `body` panics, [`SystemBuilder::on_failure`](crate::SystemBuilder::on_failure) or
-    /// [`System::failures`] has that.
+    /// [`System::failures`](crate::System::failures) has that.
     ///
     /// # Panics
     /// When `posts` is `()`, which would run for ever, or when one is not of these chords.
@@ -171,6 +160,41 @@ impl Chords {
 
 fn lock(reactions: &Mutex<Vec<Reaction>>) -> std::sync::MutexGuard<'_, Vec<Reaction>> {
     reactions.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Looks at chords of posts alone. Their bodies run in coroutines of their own, as they may wait, or panic.
+fn conduct(
+    site: &Site,
+    name: &str,
+    part: Arc<str>,
+    reactions: Arc<Mutex<Vec<Reaction>>>,
+    bell: Arc<Bell>,
+) -> Flexible<(), ()> {
+    let name = format!("{name}.conductor").into();
+    if site.is_threadless {
+        let builder = AsyncBuilder::new(site.shared.clone(), name);
+        return builder.create(move |mut me: AsyncMe<(), ()>| async move {
+            while !bell.is_over() {
+                match first(&reactions) {
+                    Some(body) => {
+                        let body = move |_: AsyncMe<(), ()>| async move { body() };
+                        let _ = me.create(part.clone(), body).kick();
+                    }
+                    None => me.passivate().await,
+                }
+            }
+        });
+    }
+    Builder::new(site.shared.clone(), name).create(move |me: &mut Me<(), ()>| {
+        while !bell.is_over() {
+            match first(&reactions) {
+                Some(body) => {
+                    let _ = me.create(part.clone(), move |_: &mut Me<(), ()>| body()).kick();
+                }
+                None => me.passivate(),
+            }
+        }
+    })
 }
 
 /// The first reaction that can run.

@@ -6,6 +6,7 @@ mod meetings;
 mod monitors;
 mod read_write;
 mod semaphores;
+mod threadless;
 mod withdrawn;
 
 use std::time::Duration;
