@@ -11,8 +11,11 @@ use crate::outcome::{Outcome, Verdict};
 mod components;
 mod create;
 pub mod explore;
+pub mod files;
+pub mod flexible;
 mod fresh;
 pub mod hop;
+pub mod http;
 mod instructions;
 pub mod memory;
 pub mod messages;
@@ -30,7 +33,7 @@ pub mod unwind;
 pub mod wake;
 
 /// Peers a user may name; leno itself always takes part.
-pub const PEERS: [&str; 14] = [
+pub const PEERS: [&str; 15] = [
     "corosensei",
     "generator",
     "may",
@@ -38,6 +41,7 @@ pub const PEERS: [&str; 14] = [
     "async-executor",
     "async-io",
     "thread",
+    "parking_lot",
     "dyn call",
     "callback",
     "iterator",
@@ -135,7 +139,7 @@ impl Scale {
 
 /// Every bench, in the order of the report.
 pub fn all() -> &'static [Bench] {
-    static ALL: [Bench; 37] = [
+    static ALL: &[Bench] = &[
         resume::DEPTH_0,
         resume::DEPTH_1,
         resume::DEPTH_4,
@@ -168,11 +172,16 @@ pub fn all() -> &'static [Bench] {
         timers::FIRE,
         timers::TIMEOUT,
         wake::WAKE,
+        flexible::CALL,
+        flexible::BUFFER,
+        flexible::READERS,
         explore::BUFFER,
         explore::QUEUE,
         sockets::ECHO,
         sockets::ECHO_IDLE,
         sockets::CONNECT,
+        http::HTTP,
+        files::FILE_READ,
     ];
-    &ALL
+    ALL
 }

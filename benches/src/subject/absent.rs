@@ -104,3 +104,23 @@ pub fn servers(_: Kind, _: Connections, _: Load) -> Vec<Contender> {
 pub fn pipeline() -> Vec<Contender> {
     vec![]
 }
+
+pub fn http(_: Connections, _: Load) -> Vec<Contender> {
+    vec![]
+}
+
+pub fn file_read() -> Vec<Contender> {
+    vec![]
+}
+
+pub fn call(_: u64) -> Vec<Contender> {
+    vec![]
+}
+
+pub fn buffer(_: u64) -> Vec<Contender> {
+    vec![]
+}
+
+pub fn readers(_: u64) -> Vec<Contender> {
+    vec![]
+}

@@ -1,8 +1,11 @@
 //! leno in `pipeline`: fibres, one fibre of all adders, and a loop.
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use leno::fibre::channel;
 use leno::fibre::chip::fuse::{Stage, map};
-use leno::fibre::chip::{Pipe, Transducer, function, iterate, pipeline_list};
+use leno::fibre::chip::{Pipe, Transducer, function, iterate, pipeline_list, procedure};
 
 use crate::bench::pipeline::{ADDERS, expected, input};
 use crate::contender::Contender;
@@ -12,6 +15,16 @@ pub fn pipeline() -> Vec<Contender> {
         Contender::timed("leno", |n| run(n, pipeline_list((0..ADDERS).map(|_| adder())))),
         Contender::timed("leno fused chip", |n| {
             run(n, adder().fuse(adder()).fuse(adder()).fuse(adder()));
+        }),
+        Contender::timed("leno fused whole", |n| {
+            let sum = Rc::new(Cell::new(0));
+            let own = sum.clone();
+            let add = procedure(move |value| own.set(own.get() + value));
+            let values = iterate((1..=n).map(input));
+            let whole = (values | pipeline_list((0..ADDERS).map(|_| adder())) | add).fused();
+            assert!(whole.is_one_fibre());
+            leno::run(move |cx| drop(whole.start(cx, ())));
+            assert_eq!(sum.get(), expected(n));
         }),
         Contender::timed("leno fused", |n| {
             let adders = map(add).then(map(add)).then(map(add)).then(map(add));

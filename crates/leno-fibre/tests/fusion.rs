@@ -8,7 +8,9 @@ use std::rc::Rc;
 use leno_explore::Explorer;
 use leno_fibre::chip::fuse::{Stage, each, keep, map};
 use leno_fibre::chip::*;
-use leno_fibre::{channel, run};
+use leno_fibre::{Event, Runner, channel, run};
+use leno_kernel::Co;
+use leno_kernel::policy::{Fifo, Policy, Ready};
 use support::Random;
 
 /// How often each stage was asked.
@@ -225,4 +227,63 @@ fn k54_stages_that_are_known_when_compiling_are_one_loop() {
     let closed = iterate(0..50) | stage.chip() | sink_to_list(Rc::clone(&list));
     run(move |cx| drop(closed.start(cx, ())));
     assert_eq!(*list.borrow(), by_iterator);
+}
+
+/// First come, first served; counts the turns.
+struct Counts(Fifo, Rc<Cell<u64>>);
+
+impl Policy for Counts {
+    fn ready(&mut self, ready: &Ready<'_>) {
+        self.0.ready(ready);
+    }
+
+    fn pick(&mut self) -> Option<Co> {
+        let next = self.0.pick();
+        self.1.set(self.1.get() + u64::from(next.is_some()));
+        next
+    }
+
+    fn forget(&mut self, co: Co) {
+        self.0.forget(co);
+    }
+}
+
+/// Exchanges and turns for each of many values that go through so many adders.
+fn counted(adders: usize, fused: bool) -> (f64, f64) {
+    const COUNT: u64 = 1_000;
+    let turns = Rc::new(Cell::new(0));
+    let policy = Counts(Fifo::new(), turns.clone());
+    let ran = Runner::new().policy(policy).log(1 << 17).run(move |cx| {
+        let stages = pipeline_list((0..adders).map(|_| function(|n: u64| n + 1)));
+        let stages = if fused { stages.fused() } else { stages };
+        let (out, inp) = channel();
+        (iterate(0..COUNT) | stages).start(cx, out);
+        inp.iter(cx).take(COUNT as usize).sum::<u64>()
+    });
+    assert_eq!(ran.log().lost(), 0);
+    let writes = ran.events().into_iter().filter(|one| matches!(one.event, Event::ReturnsWrite(_)));
+    let per_value = |count: u64| count as f64 / COUNT as f64;
+    let counts = (per_value(writes.count() as u64), per_value(turns.get()));
+    assert_eq!(ran.result(), Some((0..COUNT).map(|n| n + adders as u64).sum()));
+    counts
+}
+
+#[test]
+fn k54_a_fused_pipeline_takes_two_exchanges_for_each_value_however_many_stages_it_has() {
+    for adders in [1, 2, 4, 8] {
+        let ((exchanges, turns), (fused, fused_turns)) =
+            (counted(adders, false), counted(adders, true));
+        let channels = adders as f64 + 1.0;
+        assert_eq!((exchanges, fused), (channels, 2.0), "one for each channel");
+        // And a few turns to begin and to end.
+        assert!((channels..channels + 0.1).contains(&turns), "{turns} turns of {adders}");
+        assert!((2.0..2.1).contains(&fused_turns), "{fused_turns} turns of {adders}");
+    }
+}
+
+#[test]
+fn k54_four_adders_take_five_transfers_for_each_value() {
+    let (exchanges, turns) = counted(4, false);
+    assert_eq!(exchanges, 5.0);
+    assert!((5.0..5.1).contains(&turns), "{turns}");
 }

@@ -147,7 +147,8 @@ impl<P: Send + 'static, R: Send + 'static> Flexible<P, R> {
     /// The same for at most `limit`. When the time is over, the call is withdrawn.
     ///
     /// # Blocking
-    /// As [`Self::call`], for `limit` at most; a coroutine of the same system waits without a limit.
+    /// As [`Self::call`], for `limit` at most. A coroutine of the same system then stands in the queue,
+    /// and goes on when its turn comes.
     ///
     /// # Cancellation
     /// As [`Self::call`].
@@ -211,6 +212,12 @@ impl<P: Send + 'static, R: Send + 'static> Flexible<P, R> {
                     true => table.call_wait(own, self.id(), call.clone()),
                     false => table.call(own, self.id(), call.clone()),
                 })?;
+                if !shared.sleep_until(own, limit)?
+                    && let Some(served) = shared.operate(|table| table.give_up(own, self.id()))
+                {
+                    shared.sleep(own)?;
+                    return Err(CallError::TimedOut { coroutine: self.name(), served });
+                }
                 shared.sleep(own)?;
                 call.take_answer().expect("whoever detaches from a coroutine answers first")
             }

@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use leno_kernel::log::Operation;
-use leno_kernel::{Object, Reason, Time, Waiter, Wake, current_stack, exit, park, world};
+use leno_kernel::{
+    Object, Reason, Time, Waiter, Wake, current_stack, exit, park, park_until, world,
+};
 
 use crate::party::Outsider;
 use crate::table::{Id, Requester, Table};
@@ -143,13 +145,29 @@ impl Shared {
     /// # Errors
     /// When it cannot park, because its stack unwinds.
     pub(crate) fn sleep(&self, id: Id) -> Result<(), Refusal> {
+        self.sleep_until(id, None).map(|_| ())
+    }
+
+    /// The same, until `limit` at most. Whether it is active.
+    ///
+    /// # Errors
+    /// When it cannot park, because its stack unwinds.
+    pub(crate) fn sleep_until(&self, id: Id, limit: Option<Time>) -> Result<bool, Refusal> {
         loop {
             if self.lock().is_active(id) {
-                return Ok(());
+                return Ok(true);
             }
-            if park(Reason::Passive) == Wake::Exit {
-                exit();
-                return Err(Refusal::Exiting);
+            let wake = match limit {
+                Some(limit) => park_until(Reason::Passive, limit),
+                None => park(Reason::Passive),
+            };
+            match wake {
+                Wake::Unparked => {}
+                Wake::TimedOut => return Ok(false),
+                Wake::Exit => {
+                    exit();
+                    return Err(Refusal::Exiting);
+                }
             }
         }
     }

@@ -106,6 +106,40 @@ fn f71_a_thread_that_gives_up_leaves_a_sound_system() {
 }
 
 #[test]
+fn f71_a_coroutines_own_call_has_a_limit_too() {
+    let system = System::new();
+    let m = system.create("m", |me: &mut Me<u32, u32>| {
+        loop {
+            let n = me.parameter().unwrap_or(0);
+            me.passivate();
+            me.detach(n);
+        }
+    });
+    let own = m.clone();
+    // It is served and not answered: m goes on without it, and its next detach is nobody's.
+    let gives_up = system.create("gives up", move |me: &mut Me<(), String>| {
+        me.answer(own.call_timeout(1, Duration::from_millis(5)).unwrap_err().to_string());
+    });
+    assert_eq!(gives_up.call(()).unwrap(), "coroutine 'm' (IDLE) has not answered in time");
+    assert_eq!((m.caller(), m.state()), (None, State::Idle));
+    m.kick().unwrap();
+    rest(&system);
+    // In time, it is as any call.
+    let echo = system.create(
+        "echo",
+        spinning(|me: &mut Me<u32, u32>| {
+            let n = me.parameter().unwrap_or(0);
+            me.detach(n);
+        }),
+    );
+    let in_time = system.create("in time", move |me: &mut Me<(), u32>| {
+        me.answer(echo.call_timeout(7, Duration::from_secs(600)).unwrap());
+    });
+    assert_eq!(in_time.call(()).unwrap(), 7);
+    assert_eq!(system.snapshot().blocked(), []);
+}
+
+#[test]
 fn f71_a_coroutine_of_another_system_that_exits_while_calling() {
     let system = System::new();
     let m = system.create("m", |me: &mut Me<(), ()>| {

@@ -45,7 +45,9 @@
 //! suspension are data: serde can write and read them, and they own what they have ([`Persist`]).
 //! Everything else is between suspensions: borrows, guards, closures. [`Ext`] names what is not data,
 //! [`Shared`] keeps shared what several locals share, and `co.ctx()` is a context that each resume lends.
-//! What cannot be stored does not compile, and the message says why and what to do.
+//! What cannot be stored does not compile, and the message says why and what to do. (Of a `&str` that is
+//! held the compiler says that its owner does not live long enough, or that `Deserialize` is not general
+//! enough: keep the owner, or a `String`.)
 //!
 //! Three things differ from a plain async function:
 //! - A variable that is not used after a suspension is not in its frame: it is dropped there, not at the
@@ -113,7 +115,6 @@ pub use shared::Shared;
 pub mod internal {
     pub use crate::describe::{Function, Place};
     pub use crate::handle::{Handle, Seed};
-    pub use crate::persist::{BorrowHeld, Owned, Probe};
     pub use crate::point::{Chosen, Slot, Step};
     pub use crate::routine::Args;
 }

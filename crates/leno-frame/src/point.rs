@@ -174,37 +174,3 @@ pub enum Chosen<T> {
     Done(T),
     Arm(u32),
 }
-
-/// An `.await` that stands in a macro of the user's own is not seen by `#[resumable]`, and would get here.
-#[doc(hidden)]
-#[diagnostic::on_unimplemented(
-    message = "this suspension is awaited where `#[resumable]` cannot see it",
-    label = "awaited inside a macro, or outside a `#[resumable]` fn",
-    note = "write the `.await` in the body of a `#[resumable]` fn, outside macros: `let v = \
-            co.suspend(..).await;`"
-)]
-pub trait Hidden {}
-
-impl<Y, I> IntoFuture for Suspend<Y, I>
-where
-    PhantomData<Y>: Hidden,
-{
-    type Output = I;
-    type IntoFuture = crate::handle::Parked<I>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        unreachable!("nothing implements `Hidden`")
-    }
-}
-
-impl<R: Routine> IntoFuture for Call<R>
-where
-    PhantomData<R>: Hidden,
-{
-    type Output = R::Output;
-    type IntoFuture = crate::handle::Parked<R::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        unreachable!("nothing implements `Hidden`")
-    }
-}

@@ -12,13 +12,21 @@ use serde::{Deserialize, Serialize};
 
 const FORMATS: [Format; 2] = [Format::Postcard, Format::Json];
 
+/// The coroutine that starts with `R`.
+type Of<R> = Resumable<
+    <R as Routine>::Yield,
+    <R as Routine>::Input,
+    <R as Routine>::Output,
+    <R as Routine>::Context,
+>;
+
 /// Stores a coroutine and restores it from bytes.
 fn again<R, A, F>(
-    resumable: &mut Resumable<R::Yield, R::Input, R::Output, R::Context>,
+    resumable: &mut Of<R>,
     entry: F,
     format: Format,
     options: &Options,
-) -> Result<Resumable<R::Yield, R::Input, R::Output, R::Context>, RestoreError>
+) -> Result<Of<R>, RestoreError>
 where
     R: Routine,
     F: Entry<R, A>,

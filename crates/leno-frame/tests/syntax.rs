@@ -401,3 +401,16 @@ both! {
         }
     }
 }
+
+both! {
+    type_known_later: 4; {
+        async fn main(co: &mut H, n: i64) -> i64 {
+            let parsed = "7".parse().unwrap();
+            let mut collected = [n].into_iter().collect();
+            let got = co.suspend(n).await;
+            let list: &mut Vec<i64> = &mut collected;
+            list.push(got);
+            i64::max(parsed, got) + list.iter().sum::<i64>()
+        }
+    }
+}

@@ -44,7 +44,8 @@ pub use matcher::{epsilon, one_or_more, optional, try_all, zero_or_more};
 pub use pipe::{Pipe, pipeline_list};
 pub use sink::{debug_sink, procedure, sink, sink_to_list, sink_to_unique_list, store, writeblock};
 pub use source::{
-    bounded_list_source, fetch, generator, iterate, list_source, readblock, source, value,
+    bounded_list_source, fetch, generator, iterate, iterate_with, list_source, readblock, source,
+    value,
 };
 pub use transducer::{
     buffer, debug_buffer, dup, expand, filter, filter_map, function, joiner, latch, oneshot,

@@ -124,9 +124,33 @@ where
     I: IntoIterator + Clone + 'static,
     I::Item: 'static,
 {
+    iterate_with(move || values.clone())
+}
+
+/// The same of an iterator that cannot be cloned: it is made anew for each fibre.
+///
+/// # Examples
+/// ```
+/// use leno_fibre::{channel, chip::iterate_with, run};
+/// use std::io::BufRead;
+///
+/// let text: &[u8] = b"one\ntwo\n";
+/// let ran = run(move |cx| {
+///     let (out, inp) = channel();
+///     iterate_with(move || text.lines().map_while(Result::ok)).start(cx, out);
+///     inp.iter(cx).take(2).collect::<Vec<_>>()
+/// });
+/// assert_eq!(ran.result().unwrap(), ["one", "two"]);
+/// ```
+pub fn iterate_with<I>(make: impl Fn() -> I + 'static) -> Source<I::Item>
+where
+    I: IntoIterator + 'static,
+    I::Item: 'static,
+{
+    let make = Rc::new(make);
     machine("iterate", move || {
-        let values = values.clone();
-        Box::new(move |others, give| each(values.clone(), others, give))
+        let make = make.clone();
+        Box::new(move |others, give| each(make(), others, give))
     })
     .known(&typed::LIST)
 }

@@ -44,11 +44,33 @@ impl Table {
         let from = self.as_requester(n);
         self.set(n, State::Calling);
         self.cell_mut(n).waits_for = Some(m);
-        self.cell_mut(m).requests.push(Request { from, call: Some(call) });
+        self.cell_mut(m).requests.push(Request { from: from.clone(), call: Some(call) });
         if self.cell(m).callee.is_some() {
             self.chase(m);
         }
+        self.tell_rule(Rule::CallWait, &from, Some(m));
         Ok(())
+    }
+
+    /// n's time for its call of m is over, whether m serves it or not: n goes on. `None` if it does so
+    /// anyway, because its call is settled.
+    pub(crate) fn give_up(&mut self, n: Id, m: Id) -> Option<Option<State>> {
+        if self.state(n) != State::Calling {
+            return None;
+        }
+        let own = self.as_requester(n);
+        self.cell_mut(n).callee = None;
+        self.cell_mut(n).waits_for = None;
+        let is_own =
+            |from: &Requester| matches!(from, Requester::Coroutine(other, _) if *other == n);
+        let cell = self.cell_mut(m);
+        cell.requests.retain(|request| request.call.is_none() || !is_own(&request.from));
+        let served = cell.caller.take_if(|caller| is_own(&caller.from)).map(|_| cell.state);
+        self.wait(n);
+        let rule = if served.is_some() { Rule::WithdrawServed } else { Rule::WithdrawPending };
+        self.tell_rule(rule, &own, Some(m));
+        self.attach(m);
+        Some(served)
     }
 
     /// Whether m can be free only after n has gone on.
@@ -149,13 +171,14 @@ impl Table {
     /// 4.9. Passivate. With a permit, it is as if it were kicked at once.
     pub(crate) fn passivate(&mut self, n: Id) {
         let own = self.as_requester(n);
-        self.set(n, State::Idle);
-        self.tell_rule(Rule::Passivate, &own, None);
         if core::mem::take(&mut self.cell_mut(n).permit) {
             self.wait(n);
-        } else {
-            self.attach(n);
+            self.tell_rule(Rule::PassivateProdded, &own, None);
+            return;
         }
+        self.set(n, State::Idle);
+        self.tell_rule(Rule::Passivate, &own, None);
+        self.attach(n);
     }
 
     /// 4.10. Yield.

@@ -91,7 +91,9 @@ impl Table {
             self.cell_mut(callee).caller = None;
         }
         let coroutine = self.name(m);
-        if let Some(other) = self.cell_mut(m).waits_for.take() {
+        // When a system stops, requests go before those who have made them.
+        let waits_for = self.cell_mut(m).waits_for.take();
+        if let Some(other) = waits_for.filter(|other| self.get(*other).is_some()) {
             let is_own = |from: &Requester| matches!(from, Requester::Coroutine(n, _) if *n == m);
             self.cell_mut(other).requests.retain(|own| own.call.is_none() || !is_own(&own.from));
         }

@@ -82,11 +82,14 @@ impl Table {
         if let Some(refusal) = self.refuse_outside(from, m) {
             return Err(refusal);
         }
-        if self.state(self.bottom(m)) == State::Idle {
+        let rule = if self.state(self.bottom(m)) == State::Idle {
             self.chase(m);
+            Rule::Prod
         } else {
             self.cell_mut(m).permit = true;
-        }
+            Rule::ProdKept
+        };
+        self.tell_rule(rule, from, Some(m));
         Ok(())
     }
 
@@ -96,12 +99,15 @@ impl Table {
         self.get(m)?;
         let is_it = |other: &Arc<dyn AnyCall>| Arc::ptr_eq(other, call);
         let cell = self.cell_mut(m);
-        cell.requests.retain(|request| !request.call.as_ref().is_some_and(is_it));
-        if !cell.caller.as_ref().is_some_and(|caller| is_it(&caller.call)) {
+        let pending = |request: &Request| request.call.as_ref().is_some_and(is_it);
+        if let Some(place) = cell.requests.iter().position(pending) {
+            let request = cell.requests.remove(place);
+            self.tell_rule(Rule::WithdrawPending, &request.from, Some(m));
             return None;
         }
-        cell.caller = None;
+        let caller = cell.caller.take_if(|caller| is_it(&caller.call))?;
         let state = cell.state;
+        self.tell_rule(Rule::WithdrawServed, &caller.from, Some(m));
         self.attach(m);
         Some(state)
     }

@@ -138,15 +138,24 @@ impl Table {
         if is_ready {
             self.yield_now(id);
         } else {
-            self.set(id, State::Parked);
+            self.park(id);
         }
+    }
+
+    /// It waits for something outside.
+    pub(super) fn park(&mut self, id: Id) {
+        let own = self.as_requester(id);
+        self.set(id, State::Parked);
+        self.tell_rule(Rule::Park, &own, None);
     }
 
     /// What it waits for outside has happened. Whether that was so.
     pub(crate) fn came_back(&mut self, id: Id) -> bool {
         let was_parked = self.state(id) == State::Parked;
         if was_parked {
+            let own = self.as_requester(id);
             self.wait(id);
+            self.tell_rule(Rule::Return, &own, None);
         }
         was_parked
     }

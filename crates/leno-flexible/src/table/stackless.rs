@@ -75,7 +75,12 @@ impl Table {
         }
         let is_woken = core::mem::take(&mut self.cell_mut(id).is_woken);
         self.cell_mut(id).stackless = Some(stackless);
-        self.left(id, is_woken);
+        if self.is_active(id) {
+            self.park(id);
+            if is_woken {
+                self.came_back(id);
+            }
+        }
     }
 
     /// n ends its turn in a part of its body that has a waker of its own, as within a `select`: that part is
@@ -91,7 +96,7 @@ impl Table {
     /// Something that it may wait for has happened.
     pub(crate) fn woken(&mut self, id: Id) {
         match self.get(id).map(|cell| cell.state) {
-            Some(State::Parked) => self.wait(id),
+            Some(State::Parked) => drop(self.came_back(id)),
             Some(State::Active) => self.cell_mut(id).is_woken = true,
             _ => {}
         }

@@ -19,6 +19,9 @@ use leno_flexible::{
 };
 use leno_kernel::{Reason, Waiter, park};
 
+/// How long somebody waits who does not wait for ever; the world's time is virtual.
+const LIMIT: std::time::Duration = std::time::Duration::from_nanos(1);
+
 type Handle = Flexible<Value, Value>;
 type RealBody = Box<dyn FnOnce(&mut Me<Value, Value>) + Send>;
 
@@ -98,6 +101,10 @@ impl Mirror {
                 let meant = requests.filter(|(_, own)| own.from == by && own.label == label);
                 meant.map(|(place, _)| Step::Attach { coroutine, place }).collect()
             }
+            (What::Applied(Rule::Return), Process::Coroutine(n)) => vec![Step::Return(n)],
+            (What::Applied(Rule::WithdrawPending | Rule::WithdrawServed), _) => {
+                vec![Step::GiveUp(by)]
+            }
             _ => vec![Step::Perform(by)],
         }
     }
@@ -149,7 +156,9 @@ impl Mirror {
             let callee = real.callee.as_ref().map(|name| self.names[name]);
             let requests = real.requests.iter().map(|own| (self.process(&own.from), own.label));
             let expected = model.requests.iter().map(|own| (Some(own.from), own.label));
-            let equal = (real.state, caller, callee) == (model.state, model.caller, model.callee)
+            let expected_callee = model.callee.or(model.waits_for);
+            let equal = (real.state, caller, callee)
+                == (model.state, model.caller, expected_callee)
                 && requests.eq(expected);
             if !equal {
                 return Err(format!("{name} is {real:?} and {model:?}"));
@@ -215,6 +224,7 @@ impl Interpreter {
         let answer = match answer {
             Ok(value) => Answer::Value(*value),
             Err(CallError::NoAnswer { .. }) => Answer::Nothing,
+            Err(CallError::TimedOut { .. }) => Answer::TimedOut,
             // The run is over.
             Err(CallError::Refused(Refusal::Stopped { .. })) => return,
             Err(CallError::Refused(refusal)) => Answer::Refused(why(refusal)),
@@ -272,13 +282,24 @@ impl Interpreter {
                 let answer = self.target(target, made).call(Program::parameter(process, at));
                 self.compare_answers(process, &answer);
             }
+            Operation::CallWait(target) => {
+                let answer = self.target(target, made).call_wait(Program::parameter(process, at));
+                self.compare_answers(process, &answer);
+            }
+            Operation::CallLimited(target) => {
+                let parameter = Program::parameter(process, at);
+                let answer = self.target(target, made).call_timeout(parameter, LIMIT);
+                self.compare_answers(process, &answer);
+            }
             Operation::Detach => {
                 let parameter = me.parameter();
                 me.detach(Program::answer(n, at, parameter));
             }
             Operation::Resume(target) => drop(me.resume(&self.target(target, made))),
             Operation::Kick(target) => drop(self.target(target, made).kick()),
+            Operation::Prod(target) => drop(self.target(target, made).prod()),
             Operation::Passivate => me.passivate(),
+            Operation::Wait => leno_kernel::sleep(LIMIT),
             Operation::Yield => me.yield_now(),
         }
     }
@@ -304,7 +325,20 @@ impl Interpreter {
                     }
                     self.compare_answers(process, &answer);
                 }
+                Operation::CallWait(target) | Operation::CallLimited(target) => {
+                    let (target, parameter) =
+                        (self.target(*target, &made), Program::parameter(process, at));
+                    let answer = match operation {
+                        Operation::CallWait(_) => target.call_wait(parameter),
+                        _ => target.call_timeout(parameter, LIMIT),
+                    };
+                    if let Err(CallError::Refused(Refusal::Stopped { .. })) = answer {
+                        return;
+                    }
+                    self.compare_answers(process, &answer);
+                }
                 Operation::Kick(target) => drop(self.target(*target, &made).kick()),
+                Operation::Prod(target) => drop(self.target(*target, &made).prod()),
                 other => panic!("a thread cannot {other:?}"),
             }
         }

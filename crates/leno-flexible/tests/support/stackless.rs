@@ -68,6 +68,12 @@ async fn perform(
             let answer = call.await;
             own.compare_answers(process, &answer);
         }
+        Operation::CallWait(callee) => {
+            let call = target(callee).call_wait_async(Program::parameter(process, at));
+            let answer = call.await;
+            own.compare_answers(process, &answer);
+        }
+        Operation::CallLimited(_) => panic!("a body without a stack has no such call"),
         Operation::Detach => {
             let parameter = me.parameter();
             me.detach(Program::answer(n, at, parameter)).await;
@@ -77,7 +83,23 @@ async fn perform(
             drop(me.resume(&other).await);
         }
         Operation::Kick(other) => drop(target(other).kick()),
+        Operation::Prod(other) => drop(target(other).prod()),
+        Operation::Wait => outside().await,
         Operation::Passivate => me.passivate().await,
         Operation::Yield => me.yield_now().await,
     }
+}
+
+/// Something that happens outside, by a thread of its own.
+async fn outside() {
+    let mut has_begun = false;
+    std::future::poll_fn(move |context| {
+        if core::mem::replace(&mut has_begun, true) {
+            return std::task::Poll::Ready(());
+        }
+        let waker = context.waker().clone();
+        drop(leno_explore::thread::spawn("outside", move || waker.wake()));
+        std::task::Poll::Pending
+    })
+    .await;
 }

@@ -12,6 +12,7 @@
 //! it has accepted can be walked without another check. Whatever the bytes, the answer is an error and
 //! not a panic, and memory is bounded by their number.
 
+mod bounded;
 mod checksum;
 pub(crate) mod json;
 mod options;

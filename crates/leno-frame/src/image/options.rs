@@ -15,6 +15,7 @@ pub struct Options {
     pub(crate) bindings: Bindings,
     pub(crate) renames: HashMap<String, String>,
     pub(crate) migrate: Option<Migrate>,
+    pub(crate) nesting: Option<usize>,
 }
 
 impl Options {
@@ -35,6 +36,14 @@ impl Options {
     #[must_use]
     pub fn rename(mut self, old: &str, new: &str) -> Self {
         self.renames.insert(old.to_owned(), new.to_owned());
+        self
+    }
+
+    /// How deep the values in a compact image may be nested, 1,024 unless said otherwise: reading them goes
+    /// as deep on the native stack. (In JSON it is 128.)
+    #[must_use]
+    pub fn nesting(mut self, levels: usize) -> Self {
+        self.nesting = Some(levels);
         self
     }
 

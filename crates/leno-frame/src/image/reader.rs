@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::bounded::NESTING;
 use super::checksum::checksum;
 use super::json::JsonImage;
 use super::stored::{Locals, StoredFrame};
@@ -55,7 +56,7 @@ pub(crate) struct Reader {
 }
 
 enum Source {
-    Compact { bytes: Arc<[u8]>, at: usize, left: usize, renames: HashMap<u32, u32> },
+    Compact { bytes: Arc<[u8]>, at: usize, left: usize, nesting: usize, renames: HashMap<u32, u32> },
     Json(std::vec::IntoIter<FrameImage>),
 }
 
@@ -67,7 +68,8 @@ impl Reader {
                 let left = varint::get(&image.bytes, &mut at)?;
                 let renames = options.renames.iter();
                 let renames = renames.map(|(old, new)| (id_of(old), id_of(new))).collect();
-                Source::Compact { bytes: Arc::from(&image.bytes[..]), at, left, renames }
+                let nesting = options.nesting.unwrap_or(NESTING);
+                Source::Compact { bytes: Arc::from(&image.bytes[..]), at, left, nesting, renames }
             }
             Format::Json => {
                 let mut frames = JsonImage::parse(&image.bytes)?.frames;
@@ -92,7 +94,7 @@ impl Reader {
     ) -> Result<Box<StoredFrame>, RestoreError> {
         let depth = self.depth;
         let (point, locals) = match &mut self.source {
-            Source::Compact { bytes, at, left, renames } => {
+            Source::Compact { bytes, at, left, nesting, renames } => {
                 *left = left.checked_sub(1).ok_or(RestoreError::NoFrame)?;
                 let id = varint::get_u32(bytes, at)?;
                 let id = renames.get(&id).copied().unwrap_or(id);
@@ -116,7 +118,7 @@ impl Reader {
                         now: format!("{}, where the image has {count} values", place.names()),
                     });
                 }
-                (point, Locals::compact(bytes.clone(), start, shape))
+                (point, Locals::compact(bytes.clone(), start, *nesting, shape))
             }
             Source::Json(frames) => {
                 let frame = frames.next().ok_or(RestoreError::NoFrame)?;

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use serde_json::{Map, Value};
 
-use super::varint;
+use super::{bounded, varint};
 use crate::describe::{Function, Place};
 use crate::error::{RestoreError, panic_text};
 use crate::persist::Persist;
@@ -23,6 +23,7 @@ pub(crate) enum Locals {
     Compact {
         bytes: Arc<[u8]>,
         start: usize,
+        nesting: usize,
         /// The shape in the image, and what the types that were asked for add up to.
         shape: u32,
         asked: u32,
@@ -33,8 +34,8 @@ pub(crate) enum Locals {
 }
 
 impl Locals {
-    pub(crate) fn compact(bytes: Arc<[u8]>, start: usize, shape: u32) -> Self {
-        Locals::Compact { bytes, start, shape, asked: 0, next: (0, start) }
+    pub(crate) fn compact(bytes: Arc<[u8]>, start: usize, nesting: usize, shape: u32) -> Self {
+        Locals::Compact { bytes, start, nesting, shape, asked: 0, next: (0, start) }
     }
 }
 
@@ -69,7 +70,7 @@ impl StoredFrame {
             cause,
         };
         match &mut self.locals {
-            Locals::Compact { bytes, start, shape, asked, next } => {
+            Locals::Compact { bytes, start, nesting, shape, asked, next } => {
                 let known = place.shape.load(Relaxed);
                 if function.generic || known == 0 {
                     *asked = asked.wrapping_add(shape::at::<T>(index as u32));
@@ -77,7 +78,7 @@ impl StoredFrame {
                     return Err(other_shape::<T>(function, place, depth, local, "another hash"));
                 }
                 let value = find(bytes, *start, next, index)?;
-                match caught(|| postcard::take_from_bytes::<T>(value)) {
+                match caught(|| bounded::read::<T>(value, *nesting)) {
                     Ok(Ok((value, []))) => Ok(value),
                     Ok(Ok(_)) => {
                         Err(other_shape::<T>(function, place, depth, local, "bytes are left over"))

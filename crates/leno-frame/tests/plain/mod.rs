@@ -131,17 +131,16 @@ macro_rules! log {
 
 /// Every program twice, as plain async code and as resumable functions, compared over several lengths of
 /// input, without storing and with.
-
 macro_rules! both {
     ($($name:ident: $arg:expr; { $($source:tt)* })*) => { $(
         mod $name {
-            #[allow(unused, clippy::all)]
+            #[allow(unused, for_loops_over_fallibles, clippy::all)]
             mod plain {
                 use crate::plain::*;
                 type H = Plain;
                 both!(@plain $($source)*);
             }
-            #[allow(unused, clippy::all)]
+            #[allow(unused, for_loops_over_fallibles, clippy::all)]
             mod stored {
                 use crate::plain::*;
                 type H = leno_frame::Co<i64, i64, Log>;
@@ -167,4 +166,16 @@ macro_rules! both {
     (@stored $($(#[$m:meta])* async fn $n:ident ($($p:tt)*) $(-> $r:ty)? $b:block)*) => {
         $( $(#[$m])* #[leno_frame::resumable] pub(super) async fn $n ($($p)*) $(-> $r)? $b )*
     };
+}
+
+/// The plain form alone, to see whether it compiles.
+#[allow(unused_macros, reason = "used by generated programs")]
+macro_rules! plain_only {
+    ($($name:ident: $arg:expr; { $($source:tt)* })*) => { $(
+        mod $name {
+            use crate::plain::*;
+            type H = Plain;
+            both!(@plain $($source)*);
+        }
+    )* };
 }

@@ -46,7 +46,9 @@ fn p2_a_send_or_a_receive_from_outside_starts_execution() {
         let (tx, rx) = graph.channel(1);
         let seen = Arc::new(Mutex::new(Vec::new()));
         let all = seen.clone();
-        graph.node("sink", rx, move |cx, rx| rx.iter(cx).for_each(|i: i32| all.lock().unwrap().push(i)));
+        graph.node("sink", rx, move |cx, rx| {
+            rx.iter(cx).for_each(|i: i32| all.lock().unwrap().push(i))
+        });
         let run = graph.build().unwrap();
         let tx = run.inlet(tx);
         tx.send(1);
@@ -243,15 +245,15 @@ fn p38_a_long_pipeline_passes_messages_of_any_number() {
 fn p54_squares_and_cubes() {
     in_all_modes!(|graph| {
         let (tx, squares) = graph.channel(1);
-        graph.node("squares", tx, |cx, tx| (0..5).for_each(|i| drop(tx.send(cx, i * i))));
+        graph.node("squares", tx, |cx, tx| (0..5).for_each(|i| _ = tx.send(cx, i * i)));
         let run = graph.build().unwrap();
         assert_eq!(run.outlet(squares).collect::<Vec<i32>>(), [0, 1, 4, 9, 16]);
     });
     in_all_modes!(|graph| {
         let (tx, squares) = graph.channel(1);
-        graph.node("squares", tx, |cx, tx| (0..5).for_each(|i| drop(tx.send(cx, i * i))));
+        graph.node("squares", tx, |cx, tx| (0..5).for_each(|i| _ = tx.send(cx, i * i)));
         let (tx, cubes) = graph.channel(1);
-        graph.node("cubes", tx, |cx, tx| (0..5).for_each(|i| drop(tx.send(cx, i * i * i))));
+        graph.node("cubes", tx, |cx, tx| (0..5).for_each(|i| _ = tx.send(cx, i * i * i)));
         let pairs = graph.join((squares, cubes));
         let run = graph.build().unwrap();
         let expected = [(0, 0), (1, 1), (4, 8), (9, 27), (16, 64)];
@@ -264,7 +266,7 @@ fn p58_99_senders_and_one_receiver() {
     in_other_modes!(|graph| {
         let (tx, rx) = graph.channel(1);
         for i in 1..100 {
-            graph.node(format!("sender {i}"), tx.clone(), move |cx, tx| drop(tx.send(cx, i)));
+            graph.node(format!("sender {i}"), tx.clone(), move |cx, tx| _ = tx.send(cx, i));
         }
         drop(tx);
         let run = graph.build().unwrap();
@@ -324,7 +326,8 @@ fn p64_a_thread_that_waits_outside_is_woken() {
         if deterministic {
             graph.node("double", (rx, out), map(|i: i32| 2 * i));
         } else {
-            graph.free_node("double", (rx, out), |cx, (rx, out)| map(|i: i32| 2 * i)(cx, (rx, out)));
+            graph
+                .free_node("double", (rx, out), |cx, (rx, out)| map(|i: i32| 2 * i)(cx, (rx, out)));
         }
         let run = graph.build().unwrap();
         let (tx, doubled) = (run.inlet(tx), run.outlet(doubled));

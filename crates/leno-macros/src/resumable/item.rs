@@ -168,7 +168,7 @@ fn function(
     quote! {
         #refused
         #(#attrs)*
-        #[allow(clippy::needless_pass_by_value, clippy::unused_async)]
+        #[allow(clippy::multiple_bound_locations, clippy::needless_pass_by_value, clippy::type_complexity)]
         #vis #outer {
             struct __Routine<#(#declared),*>(#(::core::marker::PhantomData<fn() -> *const #types>),*);
             static __POINTS: [#root::internal::Place; #count] = [#(#points),*];

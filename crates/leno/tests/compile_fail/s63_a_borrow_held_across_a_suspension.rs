@@ -1,5 +1,5 @@
-//@ says: a borrow of `str` is held across a suspension
-//@ says: keep the owner and borrow again after the `.await`
+//@ says: `text` does not live long enough
+//@ says: borrowed for `'static`
 use leno::frame::{Co, resumable};
 
 #[resumable]

@@ -1,14 +1,14 @@
-//@ says: cannot be sent between threads safely
+//@ says: `Rc<u32>` cannot be sent between threads safely
+use std::marker::PhantomData;
+use std::rc::Rc;
+
 use leno::frame::{Co, resumable};
 
-use std::rc::Rc;
-#[derive(serde::Serialize, serde::Deserialize)]
-struct Local(#[serde(skip)] Rc<u32>);
 #[resumable]
-async fn f(co: &mut Co<u32, u32>) -> u32 {
-    let r = Local(Rc::new(5));
-    let a = co.suspend(*r.0).await;
-    a + *r.0
+async fn f(co: &mut Co<u32, u32>) -> PhantomData<Rc<u32>> {
+    let data = PhantomData::<Rc<u32>>;
+    co.suspend(1).await;
+    data
 }
 
 fn main() {}

@@ -1,4 +1,5 @@
-//@ says: held across a suspension
+//@ says: `&mut u32` cannot be stored in a coroutine frame
+//@ says: own its data (no borrows)
 use leno::frame::{Co, resumable};
 
 #[resumable]

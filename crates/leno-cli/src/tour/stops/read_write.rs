@@ -10,7 +10,7 @@ pub(super) const STOP: Stop = Stop {
     shows: "Coroutines that threads can call decide for them: many read or one writes, and who goes\n\
             first is changed while they wait. The system says who waits for whom.",
     run: read_write,
-    read: "leno::flexible::synchroniser, examples 15_flexible and 16_read_write",
+    read: "leno::flexible::synchroniser, examples 15_flexible and 26_read_write",
 };
 
 /// Waits until so many wait: the system knows.

@@ -14,7 +14,7 @@ pub(super) const STOP: Stop = Stop {
     shows: "Nine reindeer all together, or elves in threes, wake Santa, and reindeer go first.\n\
             Santa is a coroutine that 22 threads deal with; none of them sees a lock.",
     run: santa,
-    read: "leno::flexible::synchroniser, examples 17_santa and 18_santa_coroutine",
+    read: "leno::flexible::synchroniser, examples 27_santa and 28_santa_coroutine",
 };
 
 const REINDEER: usize = 9;

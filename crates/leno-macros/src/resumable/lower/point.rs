@@ -187,9 +187,8 @@ impl Lower<'_> {
             };
             let span = name.span();
             let value = quote_spanned!(span=> &#name);
-            let probe = quote_spanned!(span=> #root::internal::Probe(&#name));
-            let (put, owned) = (Ident::new("put", point.span), Ident::new("owned", span));
-            puts.extend(quote!(#probe.#owned(); #out.#put(#shown, #value);));
+            let put = Ident::new("put", point.span);
+            puts.extend(quote!(#out.#put(#shown, #value);));
             locals.push(quote!((#id, #shown)));
         }
         let (label, span) = (&point.label, point.span);
@@ -203,8 +202,6 @@ impl Lower<'_> {
             match #step {
                 #root::internal::Step::Done(__done) => break __done,
                 #root::internal::Step::Capture => {
-                    #[allow(unused_imports)]
-                    use #root::internal::Owned as _;
                     let #mutable #out = #co.capture(#describe, #id);
                     #puts
                     #out.end();

@@ -1,7 +1,0 @@
-//@ says: `#[resumable]` goes on an `async fn`
-use leno::frame::resumable;
-
-#[resumable]
-struct A;
-
-fn main() {}
