@@ -272,7 +272,7 @@ fn idle_connections() -> usize {
 fn most_descriptors() -> usize {
     let limits = rustix::process::getrlimit(Resource::Nofile);
     let most = Rlimit { current: limits.maximum, ..limits };
-    let _ = rustix::process::setrlimit(Resource::Nofile, most);
+    let _refused = rustix::process::setrlimit(Resource::Nofile, most);
     let limits = rustix::process::getrlimit(Resource::Nofile);
     limits.current.map_or(usize::MAX, |most| most as usize)
 }
