@@ -204,6 +204,8 @@ impl<P: Send + 'static, R: Send + 'static> Flexible<P, R> {
         let call = Arc::new(Call::new(parameter, None));
         shared.point();
         if !can_park() {
+            // Says so, if it is a future.
+            drop(Waiter::current());
             return refused(Refusal::Exiting);
         }
         match shared.current() {

@@ -38,7 +38,7 @@ use std::sync::{Arc, Weak};
 use std::task::{Wake, Waker};
 
 use leno_context::unwind;
-use leno_kernel::{Reason, Time, Waiter, help, now, park_deaf, world};
+use leno_kernel::{Reason, Time, Waiter, can_park, help, now, park_deaf, world};
 
 use crate::call::AnyCall;
 use crate::shared::Shared;
@@ -227,23 +227,28 @@ pub(crate) fn sweep(shared: &Arc<Shared>) {
     }
 }
 
-/// Ends a system, and waits until its bodies are dropped, unless one of them does this itself: then
-/// whoever steers sees to it.
+/// Ends a system, and waits until its bodies are dropped, unless one of them does this itself, or a
+/// future: then whoever steers sees to it.
 pub(crate) fn stop_and_sweep(shared: &Arc<Shared>) {
     shared.operate(Table::stop);
     if turn::current(shared).is_some() {
         return;
     }
+    // One that cannot wait leaves it to whoever steers.
+    let waiter = can_park().then(Waiter::current);
     loop {
         let is_taken = shared.operate(|table| {
             let is_free = !core::mem::replace(&mut table.is_steered, true);
             if !is_free {
-                table.awaits_helm.push(Waiter::current());
+                table.awaits_helm.extend(waiter.clone());
             }
             is_free
         });
         if is_taken {
             return sweep(shared);
+        }
+        if waiter.is_none() {
+            return;
         }
         // Even one who is to exit: its bodies are gone when a system is.
         park_deaf(Reason::Blocking);

@@ -180,3 +180,18 @@ fn a_hook_that_panics_ends_nobody_else() {
     assert!(called.is_err() || called.is_ok_and(|answer| answer.is_err()));
     assert!(calls.kick().is_err());
 }
+
+#[test]
+fn a_blocking_call_in_a_future_of_a_core_panics() {
+    let system = System::new();
+    let m = system.create("m", |_: &mut Me<(), ()>| {});
+    let local = leno_kernel::LocalSystem::new();
+    let own = m.clone();
+    let blocks = local
+        .spawn(move || leno_kernel::spawn_local_future(async move { own.call(()).is_ok() }).join());
+    local.run().unwrap();
+    assert!(blocks.join().unwrap().is_err());
+    // Nothing was asked of it.
+    m.call(()).unwrap();
+    goes_on(&system);
+}
