@@ -46,7 +46,7 @@ impl<P: Send + 'static, R: Send + 'static> Future for CallFuture<P, R> {
         let waiter = Waiter::Waker(context.waker().clone());
         let call = match core::mem::replace(&mut self.step, Step::Done) {
             Step::New(parameter) => {
-                let call = Arc::new(Call::new(parameter, waiter));
+                let call = Arc::new(Call::new(parameter, Some(waiter)));
                 shared.point();
                 match own {
                     Some(own) => self.call_as_coroutine(own, call.clone(), context.waker())?,

@@ -30,6 +30,8 @@ pub enum Refusal {
     },
     /// It has terminated.
     Terminated {
+        /// Who wants something of it.
+        by: Party,
         /// Which one.
         coroutine: Arc<str>,
     },
@@ -73,8 +75,8 @@ impl fmt::Display for Refusal {
                     None => Ok(()),
                 }
             }
-            Refusal::Terminated { coroutine } => {
-                write!(f, "coroutine '{coroutine}' has terminated")
+            Refusal::Terminated { by, coroutine } => {
+                write!(f, "{by} cannot have coroutine '{coroutine}', which has terminated")
             }
             Refusal::TurnEnded { coroutine } => write!(
                 f,

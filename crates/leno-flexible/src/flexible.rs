@@ -6,7 +6,7 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use leno_kernel::{
-    Object, Reason, Sign, Time, Waiter, Wake, can_park, deadline_in, exit, now, park_on,
+    Object, Reason, Sign, Time, Waiter, Wake, can_park, deadline_in, exit, listen, now, park_on,
     park_on_until,
 };
 
@@ -201,7 +201,7 @@ impl<P: Send + 'static, R: Send + 'static> Flexible<P, R> {
              `call_async`",
             self.name()
         );
-        let call = Arc::new(Call::new(parameter, Waiter::current()));
+        let call = Arc::new(Call::new(parameter, None));
         shared.point();
         if !can_park() {
             return refused(Refusal::Exiting);
@@ -237,14 +237,21 @@ impl<P: Send + 'static, R: Send + 'static> Flexible<P, R> {
     /// Blocks the calling thread until the call is settled; it steers meanwhile, if nobody else does.
     #[track_caller]
     fn wait_for_answer(&self, call: Arc<Call<P, R>>, limit: Option<Time>) -> Result<R, CallError> {
-        let sign = &self.named.sign;
+        if let Some(answer) = call.take_answer() {
+            return answer;
+        }
+        let (shared, sign) = (self.shared(), &self.named.sign);
+        let is_free = || shared.is_threadless && shared.lock().has_free_helm();
+        // Often it comes before a thread has fallen asleep and been woken.
+        let _ = listen(|| call.is_settled() || is_free());
+        call.set_waiter(Waiter::current());
         let reason = Reason::Answer(sign.object());
         loop {
+            if shared.is_threadless && !call.is_settled() && self.steer(&call, limit) {
+                continue;
+            }
             if let Some(answer) = call.take_answer() {
                 return answer;
-            }
-            if self.shared().is_threadless && self.steer(&call, limit) {
-                continue;
             }
             let wake = match limit {
                 Some(limit) => park_on_until(reason, sign, limit),
@@ -265,7 +272,7 @@ impl<P: Send + 'static, R: Send + 'static> Flexible<P, R> {
         }
     }
 
-    /// C3 of [`helm`]. Whether it had the helm, and its call may be settled now.
+    /// C4 of [`helm`]. Whether it had the helm, and its call may be settled now.
     pub(crate) fn steer(&self, call: &Call<P, R>, limit: Option<Time>) -> bool {
         let is_late = limit.is_some_and(|limit| now() >= limit);
         let takes_helm = !is_late && self.shared().operate(Table::take_helm);

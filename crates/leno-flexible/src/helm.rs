@@ -5,20 +5,22 @@
 //! ```text
 //!   call      C1  locked: perform the operation; if somebody is ready and nobody steers, take the helm
 //!             C2  if taken: steer until answered
-//!             C3  if not answered: locked: if somebody is ready and nobody steers, take it, go to C2
-//!             C4  park; go to C3, whoever has woken it
+//!             C3  if not answered: leave a waiter with the call, if there is none yet
+//!             C4  locked: if somebody is ready and nobody steers, take the helm, go to C2
+//!             C5  park, unless answered; go to C4, whoever has woken it
 //!   steer     S1  locked: schedule; if nobody is ready, leave the helm, done
 //!             S2  poll, not locked
 //!             S3  locked: put the body back; if answered, leave the helm, and hand over; else go to S1
 //!   hand over H1  locked, the helm is free: if nobody is ready, done
-//!             H2  has somebody woken who is at C4, if there is one; else takes the helm for a helper
+//!             H2  is somebody before C3, it will look; else has somebody woken who is at C5, if there is one;
+//!                 else takes the helm for a helper
 //!             H3  not locked: wakes it, or starts the helper, which steers until nobody is ready
 //!   kick, withdrawal, a body's waker: perform the operation, locked; hand over, if nobody steers
 //! ```
 //! What must not be lost: somebody who is ready. Whenever the lock is free and somebody is ready, then
-//! somebody steers, or somebody was woken at H3 who has not looked since. Whoever was woken looks (C3),
+//! somebody steers, or somebody was chosen at H2 who has not looked since. Whoever was chosen looks (C4),
 //! unless it was answered before: then another one has taken the helm since, and has the duty. One that
-//! gives up withdraws, and hands over again. Wake-ups are permits, so one between C3 and C4 is not lost.
+//! gives up withdraws, and hands over again. Wake-ups are permits, so one between C4 and C5 is not lost.
 //! Futures that call are not woken at H2: nobody knows whether they are ever polled again.
 //!
 //! Only those who call run coroutines, while they wait, and nobody runs any after its answer is there:
@@ -189,7 +191,7 @@ fn poll(shared: &Arc<Shared>, id: Id, mut stackless: Stackless, number: u64) -> 
 
 /// A body has not come to its end.
 fn end(shared: &Arc<Shared>, id: Id, ending: Ending) {
-    let mut nothing = None::<fn(Arc<dyn AnyCall>) -> Waiter>;
+    let mut nothing = None::<fn(Arc<dyn AnyCall>) -> Option<Waiter>>;
     if let Some(failure) = shared.operate(|table| table.end(id, ending, &mut nothing)) {
         shared.report(failure);
     }

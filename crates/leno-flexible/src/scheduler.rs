@@ -3,7 +3,8 @@
 //! Protocol, between threads and the scheduler: a thread that makes a coroutine waiting while nobody is
 //! active unparks the scheduler after it has unlocked the table. The scheduler looks, and parks if there
 //! is nobody; a wake-up between the two is a permit, and not lost (F67). While a coroutine is active
-//! nobody wakes the scheduler: it looks by itself when that one has left.
+//! nobody wakes the scheduler: it looks by itself when that one has left. Nor while it listens, which it
+//! does for a moment before it parks: it looks once more under the lock in which it stops listening.
 //!
 //! Its coroutines are those of its sink. One becomes ready for three reasons: the scheduler unparks it,
 //! to run it at once; what it waits for outside has happened, and it stands in the queue again; or it has
@@ -15,7 +16,7 @@ use std::sync::Arc;
 use std::task::{Wake as StdWake, Waker};
 
 use leno_kernel::{
-    Back, Co, Options, Reason, Sink, Waiter, Wake, attach, current_stack, exit, park,
+    Back, Co, Options, Reason, Sink, Waiter, Wake, attach, current_stack, exit, listen, park,
 };
 
 use crate::shared::Shared;
@@ -83,6 +84,7 @@ pub(crate) fn run(shared: &Shared) {
                     yielded.insert(co);
                 }
             }
+            Next::Nobody if listens(shared) => {}
             Next::Nobody => {
                 if park(Reason::Scheduling) == Wake::Exit {
                     exit();
@@ -91,6 +93,16 @@ pub(crate) fn run(shared: &Shared) {
             }
         }
     }
+}
+
+/// Looks for a moment whether somebody becomes ready, before it parks: a thread that calls again at once
+/// need not wake anyone then. Whether somebody is ready.
+fn listens(shared: &Shared) -> bool {
+    shared.lock().is_listening = true;
+    let _ = listen(|| shared.lock().is_ready());
+    let mut table = shared.lock();
+    table.is_listening = false;
+    table.is_ready()
 }
 
 /// How a turn has ended.

@@ -8,7 +8,7 @@ use leno_kernel::{
 };
 
 use crate::party::Outsider;
-use crate::table::{Id, Requester, Table};
+use crate::table::{Id, Leavings, Requester, Table};
 use crate::{Failure, Refusal, helm, turn};
 
 /// Is told of failures that reach no caller.
@@ -57,10 +57,9 @@ impl Shared {
     pub(crate) fn operate<T>(&self, f: impl FnOnce(&mut Table) -> T) -> T {
         let mut table = self.lock();
         let result = f(&mut table);
-        let (wakes, garbage) = table.take_leavings();
+        let leavings = table.take_leavings();
         drop(table);
-        wakes.into_iter().for_each(Waiter::wake);
-        drop(garbage);
+        leavings.into_iter().for_each(Leavings::see_to);
         result
     }
 
@@ -78,7 +77,7 @@ impl Shared {
         }
         let (result, scheduler) = self.operate(|table| {
             let result = f(table);
-            (result, table.scheduler.filter(|_| table.is_ready()))
+            (result, table.scheduler.filter(|_| table.is_ready() && !table.is_listening))
         });
         if let Some(scheduler) = scheduler {
             Waiter::Co(scheduler).wake();

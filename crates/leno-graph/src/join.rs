@@ -30,6 +30,8 @@ pub struct JoinAll<X> {
     pub(crate) parts: Vec<X>,
 }
 
+type Pair<A, B> = (<A as Sealed>::Item, <B as Sealed>::Item);
+
 /// Takes from `one` and then from `other`, or from none.
 fn take_both<A: Source, B: Source<S = A::S>>(
     one: &A,
@@ -59,7 +61,7 @@ fn receive_both<A: Source, B: Source<S = A::S>, E>(
     one: &A,
     other: &B,
     pause: &mut impl FnMut(&Linked<A::S>) -> Result<(), E>,
-) -> Result<Option<(A::Item, B::Item)>, E> {
+) -> Result<Option<Pair<A, B>>, E> {
     let Some(first) = one.in_order(pause)? else { return Ok(None) };
     match other.in_order(pause) {
         Ok(Some(second)) => Ok(Some((first, second))),
@@ -247,7 +249,7 @@ impl<X: Source> Sealed for JoinAll<X> {
     }
 
     fn leave(&self) -> bool {
-        self.parts.iter().fold(false, |is_first, part| part.leave() || is_first)
+        self.parts.iter().filter(|part| part.leave()).count() > 0
     }
 
     fn linked(&self) -> &Linked<X::S> {

@@ -11,6 +11,7 @@ use core::task::{Context, Poll};
 use crate::channel::{Channel, Link};
 use crate::cx::{Caller, FutureCx};
 use crate::error::Deadlock;
+use crate::run::Temperature;
 use crate::sender::Unsent;
 use crate::source::Source;
 use crate::state::Counters;
@@ -62,6 +63,8 @@ impl Schedule for Parallel {}
 pub trait Sealed {
     /// Whether joins look at all sources before they take from any.
     const LOOKS_FIRST: bool;
+    /// Whether several cores run it.
+    const IS_PARALLEL: bool;
     /// A counted reference.
     type Ref<X>: Clone + Deref<Target = X>;
     /// Something that is used by one at a time.
@@ -133,6 +136,8 @@ pub trait Sealed {
     fn outside(core: &Self::Core, more: bool);
     /// What has gone through each channel.
     fn counters(core: &Self::Core) -> Vec<Counters>;
+    /// Whether a node has run.
+    fn temperature(core: &Self::Core, node: usize) -> Temperature;
     /// Ends all nodes.
     fn drain(core: &Self::Core);
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::channel::Channel;
-use crate::cx::{Caller, Cx, FreeCx};
+use crate::cx::{Caller, FreeCx, NodeCx};
 use crate::error::Deadlock;
 use crate::mode::Schedule;
 use crate::state::Push;
@@ -96,7 +96,7 @@ impl<T, S: Schedule> Sender<T, S> {
     /// # Ok::<(), leno_graph::BuildError>(())
     /// ```
     #[inline(always)]
-    pub fn send(&self, cx: &Cx<'_, S>, value: T) -> bool {
+    pub fn send(&self, cx: &NodeCx<'_, S>, value: T) -> bool {
         self.tip.offer(Caller::Node(cx), value).is_ok()
     }
 
@@ -104,7 +104,7 @@ impl<T, S: Schedule> Sender<T, S> {
     ///
     /// # Errors
     /// The message, if it was not sent.
-    pub fn offer(&self, cx: &Cx<'_, S>, value: T) -> Result<(), T> {
+    pub fn offer(&self, cx: &NodeCx<'_, S>, value: T) -> Result<(), T> {
         self.tip.offer(Caller::Node(cx), value).map_err(|unsent| unsent.value)
     }
 

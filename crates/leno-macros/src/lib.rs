@@ -25,18 +25,6 @@ pub fn preemptible_in_leno(arguments: TokenStream, item: TokenStream) -> TokenSt
     preemptible::expand(Layer::ProcessInLeno, arguments.into(), item.into()).into()
 }
 
-/// Makes a process of an `impl` block with entries.
-#[proc_macro_attribute]
-pub fn process(arguments: TokenStream, item: TokenStream) -> TokenStream {
-    process::expand(Layer::Process, arguments.into(), item.into()).into()
-}
-
-/// The same for users of `leno`.
-#[proc_macro_attribute]
-pub fn process_in_leno(arguments: TokenStream, item: TokenStream) -> TokenStream {
-    process::expand(Layer::ProcessInLeno, arguments.into(), item.into()).into()
-}
-
 /// Makes an async function whose suspended state can be stored.
 #[proc_macro_attribute]
 pub fn resumable(options: TokenStream, item: TokenStream) -> TokenStream {
@@ -47,4 +35,16 @@ pub fn resumable(options: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn resumable_in_leno(options: TokenStream, item: TokenStream) -> TokenStream {
     resumable::expand(Layer::FrameInLeno, options.into(), item.into()).into()
+}
+
+/// Makes a process of an `impl` block with entries.
+#[proc_macro_attribute]
+pub fn process(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    process::expand(Layer::Process, arguments.into(), item.into()).into()
+}
+
+/// The same for users of `leno`.
+#[proc_macro_attribute]
+pub fn process_in_leno(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    process::expand(Layer::ProcessInLeno, arguments.into(), item.into()).into()
 }

@@ -43,6 +43,8 @@
 //! - [`frame`]: coroutines that can be stored, sent to another machine, and gone on with there.
 //! - [`mod@process`]: coroutines that are preempted when their budget is used up, by schedulers that are
 //!   user code; processes with entries, monitors, rendezvous.
+//! - [`graph`]: dataflow whose result cannot depend on the schedule, or may; sequential or parallel, checked
+//!   before it runs.
 //! - [`explore`]: tests that run a program under every schedule, and shrink and replay what fails.
 //! - [`picture`]: what happened in a system, as a timeline or a trace; who waits for what.
 //! - [`migrate`] and [`shared`]: stealing by other threads, and very many coroutines on few stacks.
@@ -74,6 +76,7 @@ pub use leno_explore as explore;
 pub use leno_fibre as fibre;
 pub use leno_fibre::run;
 pub use leno_flexible as flexible;
+pub use leno_graph as graph;
 pub use leno_io as io;
 pub use leno_picture as picture;
 

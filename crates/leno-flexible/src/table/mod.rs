@@ -38,6 +38,19 @@ pub(crate) use end::Ending;
 pub(crate) use schedule::{Body, Next};
 pub(crate) use stackless::Stackless;
 
+/// What an operation leaves for when the lock is free.
+pub(crate) struct Leavings {
+    wakes: Vec<Waiter>,
+    garbage: Vec<Box<dyn Send>>,
+}
+
+impl Leavings {
+    pub(crate) fn see_to(self) {
+        self.wakes.into_iter().for_each(Waiter::wake);
+        drop(self.garbage);
+    }
+}
+
 /// Which coroutine of a table. One that is gone leaves a number that nobody else gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Id {
@@ -66,6 +79,8 @@ pub(crate) struct Table {
     garbage: Vec<Box<dyn Send>>,
     /// The coroutine that schedules, on a home core.
     pub(crate) scheduler: Option<Co>,
+    /// Whether that one looks by itself, so that nobody need wake it.
+    pub(crate) is_listening: bool,
     /// How often somebody was scheduled and became active.
     pub(crate) turns: u64,
     /// Whether somebody steers, without a home core; see [`helm`](crate::helm).
@@ -292,14 +307,26 @@ impl Table {
         self.tell(|table| (by.party(), What::Applied(rule), on.map(|on| table.name(on))));
     }
 
+    /// Tells it of a rule that a coroutine has applied.
+    fn tell_own(&mut self, rule: Rule, by: Id, on: Option<Id>) {
+        if self.observer.is_some() {
+            let by = self.as_requester(by);
+            self.tell_rule(rule, &by, on);
+        }
+    }
+
     /// A coroutine as the one who asks.
     pub(crate) fn as_requester(&self, id: Id) -> Requester {
         Requester::Coroutine(id, self.name(id))
     }
 
-    /// Whoever is to be woken, and what is to be dropped, when the lock is free.
-    pub(crate) fn take_leavings(&mut self) -> (Vec<Waiter>, Vec<Box<dyn Send>>) {
-        (core::mem::take(&mut self.wakes), core::mem::take(&mut self.garbage))
+    /// Whoever is to be woken, and what is to be dropped, when the lock is free: mostly nothing.
+    pub(crate) fn take_leavings(&mut self) -> Option<Leavings> {
+        let is_nothing = self.wakes.is_empty() && self.garbage.is_empty();
+        (!is_nothing).then(|| Leavings {
+            wakes: core::mem::take(&mut self.wakes),
+            garbage: core::mem::take(&mut self.garbage),
+        })
     }
 
     /// Whether somebody could be scheduled.

@@ -41,15 +41,14 @@ impl Table {
         }
         let place = self.pick_waiting();
         let id = self.queue.remove(place).expect("a policy picks one of those who wait");
-        let own = self.as_requester(id);
         if self.cell(id).attached_only && self.cell(id).caller.is_none() {
             self.set(id, State::Idle);
-            self.tell_rule(Rule::ScheduleInVain, &own, None);
+            self.tell_own(Rule::ScheduleInVain, id, None);
             self.attach(id);
             return Next::InVain;
         }
         self.set(id, State::Active);
-        self.tell_rule(Rule::Schedule, &own, None);
+        self.tell_own(Rule::Schedule, id, None);
         self.turns += 1;
         let turn = self.turns;
         let cell = self.cell_mut(id);
@@ -98,19 +97,22 @@ impl Table {
         }
         let place = self.pick_request(n);
         let Request { from, call } = self.cell_mut(n).requests.remove(place);
+        let told = self.observer.is_some().then(|| from.clone());
         let rule = match call {
             Some(call) => {
                 if let Requester::Coroutine(caller, _) = &from {
                     self.cell_mut(*caller).waits_for = None;
                     self.cell_mut(*caller).callee = Some(n);
                 }
-                self.cell_mut(n).caller = Some(Caller { from: from.clone(), call });
+                self.cell_mut(n).caller = Some(Caller { from, call });
                 Rule::AttachCall
             }
             None => Rule::AttachKick,
         };
         self.wait(n);
-        self.tell_rule(rule, &from, Some(n));
+        if let Some(from) = told {
+            self.tell_rule(rule, &from, Some(n));
+        }
     }
 
     fn pick_request(&mut self, n: Id) -> usize {
@@ -144,18 +146,16 @@ impl Table {
 
     /// It waits for something outside.
     pub(super) fn park(&mut self, id: Id) {
-        let own = self.as_requester(id);
         self.set(id, State::Parked);
-        self.tell_rule(Rule::Park, &own, None);
+        self.tell_own(Rule::Park, id, None);
     }
 
     /// What it waits for outside has happened. Whether that was so.
     pub(crate) fn came_back(&mut self, id: Id) -> bool {
         let was_parked = self.state(id) == State::Parked;
         if was_parked {
-            let own = self.as_requester(id);
             self.wait(id);
-            self.tell_rule(Rule::Return, &own, None);
+            self.tell_own(Rule::Return, id, None);
         }
         was_parked
     }

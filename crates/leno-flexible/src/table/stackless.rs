@@ -19,9 +19,14 @@ pub(crate) struct Stackless {
 impl Table {
     /// Takes the helm, if somebody could be scheduled and nobody has it.
     pub(crate) fn take_helm(&mut self) -> bool {
-        let takes = !self.is_steered && self.is_ready();
+        let takes = self.has_free_helm();
         self.is_steered |= takes;
         takes
+    }
+
+    /// Whether the helm could be taken.
+    pub(crate) fn has_free_helm(&self) -> bool {
+        !self.is_steered && self.is_ready()
     }
 
     /// Leaves the helm.
@@ -50,20 +55,23 @@ impl Table {
         let soon = self.queue.iter().find_map(|id| self.who_could_steer(*id));
         let found = soon.or_else(|| self.ids().find_map(|id| self.who_could_steer(id)));
         let is_found = found.is_some();
-        self.wakes.extend(found);
+        self.wakes.extend(found.flatten());
         is_found
     }
 
     /// Of those whose calls n serves, or will, one that blocks.
-    fn who_could_steer(&self, n: Id) -> Option<Waiter> {
+    fn who_could_steer(&self, n: Id) -> Option<Option<Waiter>> {
         let cell = self.cell(n);
         let served = cell.caller.iter().map(|caller| (&caller.from, &caller.call));
         let pending = cell.requests.iter().filter_map(|own| Some((&own.from, own.call.as_ref()?)));
         served.chain(pending).find_map(|(from, call)| {
             let is_outside = matches!(from, Requester::Outside(_));
-            let waiter = is_outside.then(|| call.waiter())?;
-            // Whoever polls a future may never do so again.
-            (!matches!(waiter, Waiter::Waker(_))).then_some(waiter)
+            match is_outside.then(|| call.waiter())? {
+                // Whoever polls a future may never do so again.
+                Some(Waiter::Waker(_)) => None,
+                // Without a waiter, it will look before it parks.
+                waiter => Some(waiter),
+            }
         })
     }
 

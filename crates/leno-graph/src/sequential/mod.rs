@@ -19,7 +19,7 @@ use leno_coroutine::{Coroutine, Step, Suspender};
 pub(crate) use chain::Want;
 
 use crate::channel::{Channel, Link};
-use crate::cx::{Caller, Cx, FutureCx};
+use crate::cx::{Caller, FutureCx, NodeCx};
 use crate::error::Deadlock;
 use crate::event_loop::{EventLoop, NodeWaker, waker};
 use crate::mode::{Sealed, Sequential};
@@ -122,7 +122,7 @@ impl Core {
 
     /// Suspends the calling node. Not while its own stack unwinds: then `false`.
     #[inline(always)]
-    pub(crate) fn suspend(&self, cx: &Cx<'_, Sequential>) -> bool {
+    pub(crate) fn suspend(&self, cx: &NodeCx<'_, Sequential>) -> bool {
         cx.way.try_suspend(()).is_ok()
     }
 
@@ -226,6 +226,7 @@ impl Drop for Running<'_> {
 
 impl Sealed for Sequential {
     const LOOKS_FIRST: bool = true;
+    const IS_PARALLEL: bool = false;
     type Ref<X> = Rc<X>;
     type Lock<X> = RefCell<X>;
     type Guard<'a, X: 'a> = RefMut<'a, X>;
@@ -307,6 +308,10 @@ impl Sealed for Sequential {
 
     fn counters(core: &Rc<Core>) -> Vec<Counters> {
         core.wires().iter().map(|wire| wire.counters()).collect()
+    }
+
+    fn temperature(core: &Rc<Core>, node: usize) -> Temperature {
+        core.temperature(node)
     }
 
     fn drain(core: &Rc<Core>) {

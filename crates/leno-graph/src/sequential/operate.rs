@@ -173,10 +173,11 @@ impl Core {
 
     /// Makes room in the smallest full channel that a node waits to send into, if the graph says so.
     fn grow_any(&self) -> bool {
-        let senders = self.nodes.get().into_iter().flatten().filter_map(|node| match node.want.get() {
-            Want::Send(wire) => Some(self.wire(wire)),
-            _ => None,
-        });
+        let senders =
+            self.nodes.get().into_iter().flatten().filter_map(|node| match node.want.get() {
+                Want::Send(wire) => Some(self.wire(wire)),
+                _ => None,
+            });
         let smallest = senders.min_by_key(|wire| wire.counters().capacity);
         match smallest.filter(|_| self.grows) {
             Some(wire) => {

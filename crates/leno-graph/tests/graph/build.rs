@@ -59,7 +59,7 @@ macro_rules! fan_in {
         let queue = $graph.wire::<i32>("queue", 1);
         for element in $data {
             let out = $graph.output(&queue);
-            $graph.node("Twice", out, move |cx, out| drop(out.send(cx, 2 * element)));
+            $graph.node("Twice", out, move |cx, out| _ = out.send(cx, 2 * element));
         }
         $graph.input(&queue)
     }};
@@ -98,7 +98,7 @@ fn p16_a_channel_each_and_a_join_give_one_answer() {
         let mut channels = Vec::new();
         for element in [1, 6] {
             let (tx, rx) = graph.channel(1);
-            graph.node("Twice", tx, move |cx, tx| drop(tx.send(cx, 2 * element)));
+            graph.node("Twice", tx, move |cx, tx| _ = tx.send(cx, 2 * element));
             channels.push(rx);
         }
         let queue = graph.join(channels);
@@ -112,7 +112,7 @@ fn e28_one_and_six_doubled_are_two_and_twelve() {
     let mut graph = Graph::deterministic().sequential();
     let channels = [1, 6].map(|element| {
         let (tx, rx) = graph.channel(1);
-        graph.node("Twice", tx, move |cx, tx| drop(tx.send(cx, 2 * element)));
+        graph.node("Twice", tx, move |cx, tx| _ = tx.send(cx, 2 * element));
         rx
     });
     let queue = graph.join(Vec::from(channels));
@@ -206,7 +206,7 @@ fn a_full_channel_grows_if_the_graph_says_so() {
         let (tx, rx) = graph.named::<i32>("loop", 1);
         let (out, end) = graph.channel::<i32>(1);
         graph.node("snake", (tx, rx, out), |cx, (tx, rx, out)| {
-            (1..=5).for_each(|i| drop(tx.send(cx, i)));
+            (1..=5).for_each(|i| _ = tx.send(cx, i));
             out.send(cx, (0..5).filter_map(|_| rx.receive(cx)).sum());
         });
         let run = graph.build().unwrap();

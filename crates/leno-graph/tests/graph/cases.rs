@@ -2,17 +2,17 @@
 //! schedule.
 
 use std::io::{Read, Write};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use leno_explore::Explorer;
-use leno_graph::{Cx, Graph, Receiver, Schedule, Sender, Side, Source};
+use leno_graph::{Graph, NodeCx, Receiver, Schedule, Sender, Side, Source};
 
 use crate::nodes::{in_all_modes, in_other_modes, range};
 
 /// Counts runs of equal letters.
 fn run_lengths<X: Source<Item = char>>(
-    cx: &Cx<'_, X::S>,
+    cx: &NodeCx<'_, X::S>,
     (from, to): (Receiver<X>, Sender<(char, usize), X::S>),
 ) {
     let mut current = None;
@@ -33,7 +33,7 @@ fn run_lengths<X: Source<Item = char>>(
 
 /// Writes runs down.
 fn write_runs<X: Source<Item = (char, usize)>>(
-    cx: &Cx<'_, X::S>,
+    cx: &NodeCx<'_, X::S>,
     (from, to): (Receiver<X>, Sender<String, X::S>),
 ) {
     for (letter, count) in from.iter(cx) {
@@ -52,10 +52,8 @@ fn p49_two_state_machines_are_piped() {
         let mut state = seed;
         let input: Vec<char> =
             (0..200).map(|_| char::from(b'a' + random(&mut state, 3) as u8)).collect();
-        let expected: String = input
-            .chunk_by(|a, b| a == b)
-            .map(|run| format!("{}{}", run.len(), run[0]))
-            .collect();
+        let expected: String =
+            input.chunk_by(|a, b| a == b).map(|run| format!("{}{}", run.len(), run[0])).collect();
         in_all_modes!(|graph| {
             let (tx, letters) = graph.channel(1);
             let (out, runs) = graph.channel(1);
@@ -64,7 +62,7 @@ fn p49_two_state_machines_are_piped() {
             graph.node("write", (runs, out), write_runs);
             let input = input.clone();
             graph.node("input", tx, move |cx, tx| {
-                input.into_iter().for_each(|letter| drop(tx.send(cx, letter)));
+                input.into_iter().for_each(|letter| _ = tx.send(cx, letter));
             });
             let run = graph.build().unwrap();
             assert_eq!(run.outlet(words).collect::<String>(), expected);
@@ -91,8 +89,9 @@ fn points(count: usize) -> Vec<Point> {
 fn sums(points: &[Point], centroids: &[Point]) -> Sums {
     let mut sums = vec![(0, [0.0; DIMENSION]); centroids.len()];
     for point in points {
-        let distance =
-            |centroid: &Point| point.iter().zip(centroid).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
+        let distance = |centroid: &Point| {
+            point.iter().zip(centroid).map(|(a, b)| (a - b) * (a - b)).sum::<f64>()
+        };
         let nearest = (0..centroids.len())
             .min_by(|a, b| distance(&centroids[*a]).total_cmp(&distance(&centroids[*b])))
             .unwrap();
@@ -146,7 +145,7 @@ fn p50_k_means_equals_the_plain_version() {
             let mut centroids = start;
             for _ in 0..50 {
                 let shared = Arc::new(centroids.clone());
-                tasks.iter().for_each(|task| drop(task.send(cx, shared.clone())));
+                tasks.iter().for_each(|task| _ = task.send(cx, shared.clone()));
                 centroids = averages(&parts.receive(cx).unwrap(), &centroids);
             }
             out.send(cx, centroids);
@@ -159,17 +158,21 @@ fn p50_k_means_equals_the_plain_version() {
     });
 }
 
-/// A server on loopback that answers every request after some time, until its listener is dropped.
-fn server(answer: &'static str, delay: Duration) -> std::net::SocketAddr {
+/// When a server may answer.
+type Gate = Arc<(Mutex<bool>, Condvar)>;
+
+/// A server on loopback that answers two requests, when it may.
+fn server(answer: &'static str, gate: Gate) -> std::net::SocketAddr {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
         for stream in listener.incoming().take(2) {
-            let mut stream = stream.unwrap();
+            let (mut stream, gate) = (stream.unwrap(), gate.clone());
             std::thread::spawn(move || {
                 let mut request = [0; 3];
                 if stream.read_exact(&mut request).is_ok() {
-                    std::thread::sleep(delay);
+                    let closed = gate.0.lock().unwrap();
+                    drop(gate.1.wait_while(closed, |is_open| !*is_open).unwrap());
                     // Whoever asked may have gone.
                     let _ = stream.write_all(answer.as_bytes());
                 }
@@ -189,8 +192,13 @@ fn ask(address: std::net::SocketAddr) -> String {
 
 #[test]
 fn p51_of_two_servers_the_first_answer_counts() {
-    let slow = server("slow", Duration::from_secs(5));
-    let fast = server("fast", Duration::ZERO);
+    let (fast_gate, slow_gate) = (Gate::default(), Gate::default());
+    let (slow, fast) = (server("slow", slow_gate.clone()), server("fast", fast_gate.clone()));
+    let set = |gate: &Gate, is_open| {
+        *gate.0.lock().unwrap() = is_open;
+        gate.1.notify_all();
+    };
+    set(&fast_gate, true);
     in_other_modes!(|graph| {
         let mut fetch = |address: std::net::SocketAddr| {
             let (tx, rx) = graph.channel(1);
@@ -205,9 +213,12 @@ fn p51_of_two_servers_the_first_answer_counts() {
         let run = graph.build().unwrap();
         let either = run.outlet(either);
         assert_eq!(either.receive(), Some(Side::Right("fast".to_owned())));
-        // The other one is cancelled: whatever it sends is refused. Its thread ends by itself.
+        // The other one is cancelled: whatever it sends is refused.
         assert!(either.cancel());
-        core::mem::forget(run);
+        set(&slow_gate, true);
+        run.finish().unwrap();
+        assert_eq!(run.counters()[0].1.sent, 0);
+        set(&slow_gate, false);
     });
 }
 
@@ -216,8 +227,10 @@ fn dine<X: Source<Item = (u32, u32)>>(
     rounds: u32,
     seat: usize,
     meals: Arc<Mutex<Vec<usize>>>,
-) -> impl FnOnce(&Cx<'_, X::S>, (Receiver<X>, Sender<u32, X::S>, Sender<u32, X::S>, Sender<usize, X::S>))
-{
+) -> impl FnOnce(
+    &NodeCx<'_, X::S>,
+    (Receiver<X>, Sender<u32, X::S>, Sender<u32, X::S>, Sender<usize, X::S>),
+) {
     move |cx, (forks, left, right, exits)| {
         for _ in 0..rounds {
             let (one, other) = forks.receive(cx).expect("forks are given back");
@@ -243,7 +256,7 @@ macro_rules! philosophers {
         }
         let table: Vec<_> = forks.into_iter().map(|(tx, _)| tx).collect();
         $graph.node("table", table, |cx, table| {
-            table.iter().zip(0..).for_each(|(fork, number)| drop(fork.send(cx, number)));
+            table.iter().zip(0..).for_each(|(fork, number)| _ = fork.send(cx, number));
         });
         drop(exits);
         let run = $graph.build().unwrap();
@@ -251,7 +264,9 @@ macro_rules! philosophers {
         seats.sort_unstable();
         assert_eq!(seats, (0..$count).collect::<Vec<_>>());
         let meals = meals.lock().unwrap();
-        assert!((0..$count).all(|seat| meals.iter().filter(|own| **own == seat).count() == $rounds));
+        assert!(
+            (0..$count).all(|seat| meals.iter().filter(|own| **own == seat).count() == $rounds)
+        );
     }};
 }
 
@@ -324,7 +339,7 @@ fn p14_both_orders_are_seen() {
         let mut graph = Graph::nondeterministic().parallel(2);
         let (tx, queue) = graph.channel(1);
         for element in [1, 8] {
-            graph.node("Twice", tx.clone(), move |cx, tx| drop(tx.send(cx, 2 * element)));
+            graph.node("Twice", tx.clone(), move |cx, tx| _ = tx.send(cx, 2 * element));
         }
         drop(tx);
         let run = graph.build().unwrap();
@@ -339,13 +354,13 @@ fn p53_a_deterministic_graph_in_another_one() {
         ($inner:expr, $outer:expr) => {{
             let mut inner = $inner;
             let (tx, squares) = inner.channel(1);
-            inner.node("squares", tx, |cx, tx| (0..5).for_each(|i| drop(tx.send(cx, i * i))));
+            inner.node("squares", tx, |cx, tx| (0..5).for_each(|i| _ = tx.send(cx, i * i)));
             let mut graph = $outer;
             graph.embed(inner).unwrap();
             let (tx, lines) = graph.channel(1);
             graph.free_node("lines", tx, |cx, tx| {
                 let text = cx.io(|| "line0\nline1\nline2\nline3\nline4".to_owned());
-                text.lines().for_each(|line| drop(tx.send(cx, line.to_owned())));
+                text.lines().for_each(|line| _ = tx.send(cx, line.to_owned()));
             });
             let pairs = graph.join((squares, lines));
             let run = graph.build().unwrap();
@@ -372,7 +387,7 @@ fn p55_a_deterministic_end_can_be_freed() {
     assert_eq!(run.outlet(either).map(Side::into_inner).sum::<i32>(), 45);
 }
 
-fn twice<S: Schedule>(cx: &Cx<'_, S>, tx: Sender<i32, S>) {
+fn twice<S: Schedule>(cx: &NodeCx<'_, S>, tx: Sender<i32, S>) {
     assert!(tx.send(cx, 1) && tx.send(cx, 2));
 }
 
@@ -384,7 +399,7 @@ fn p65_any_node_may_send_into_a_deterministic_channel() {
             let (tx, rx) = inner.channel(1);
             let (out, doubled) = inner.channel(1);
             inner.node("double", (rx, out), |cx, (rx, out)| {
-                rx.iter(cx).for_each(|i: i32| drop(out.send(cx, 2 * i)));
+                rx.iter(cx).for_each(|i: i32| _ = out.send(cx, 2 * i));
             });
             let mut graph = $outer;
             graph.embed(inner).unwrap();

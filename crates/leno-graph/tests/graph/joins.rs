@@ -66,10 +66,10 @@ fn p19_crossed_joins_do_not_deadlock() {
         let other = graph.join((right, left));
         let (out, results) = graph.channel(1);
         graph.node("one", (one, out.clone()), |cx, (one, out)| {
-            one.iter(cx).for_each(|(a, b)| drop(out.send(cx, a - b)));
+            one.iter(cx).for_each(|(a, b)| _ = out.send(cx, a - b));
         });
         graph.node("other", (other, out), |cx, (other, out)| {
-            other.iter(cx).for_each(|(b, a)| drop(out.send(cx, a - b)));
+            other.iter(cx).for_each(|(b, a)| _ = out.send(cx, a - b));
         });
         let run = graph.build().unwrap();
         let mut all: Vec<i32> = run.outlet(results).collect();
@@ -149,7 +149,7 @@ fn p23_the_sequential_join_of_others_looks_before_it_receives() {
     let (out, results) = graph.channel(4);
     let pairs = graph.join((left.clone(), right));
     graph.node("joins", (pairs, out.clone()), |cx, (pairs, out)| {
-        pairs.iter(cx).for_each(|pair| drop(out.send(cx, Side::Left(pair))));
+        pairs.iter(cx).for_each(|pair| _ = out.send(cx, Side::Left(pair)));
     });
     graph.node("takes", (left, out), |cx, (left, out)| {
         if let Some(alone) = left.receive(cx) {
@@ -177,11 +177,11 @@ fn p24_the_parallel_join_of_others_loses_doubles_and_reorders_nothing() {
         let pairs = graph.join((left.clone(), right));
         let (out, joined) = graph.channel(8);
         graph.node("joins", (pairs, out), |cx, (pairs, out)| {
-            pairs.iter(cx).for_each(|pair| drop(out.send(cx, pair)));
+            pairs.iter(cx).for_each(|pair| _ = out.send(cx, pair));
         });
         let (out, alone) = graph.channel(8);
         graph.node("alone", (left, out), |cx, (left, out)| {
-            left.iter(cx).for_each(|one| drop(out.send(cx, one)));
+            left.iter(cx).for_each(|one| _ = out.send(cx, one));
         });
         let run = graph.build().unwrap();
         let alone: Vec<i32> = run.outlet(alone).collect();
@@ -265,7 +265,7 @@ fn p28_what_is_given_back_goes_to_its_own_side() {
         let both = graph.join((either, nothing));
         let (out, results) = graph.channel::<i32>(1);
         graph.node("joins", (both, out), |cx, (both, out)| {
-            both.iter(cx).for_each(|_| drop(out.send(cx, 0)));
+            both.iter(cx).for_each(|_| _ = out.send(cx, 0));
         });
         let run = graph.build().unwrap();
         let (a, b) = (run.inlet(a), run.inlet(b));
@@ -300,7 +300,10 @@ fn p69_one_channel_twice_in_a_join_and_a_select() {
         graph.node("range", tx, range(0, 6));
         let either = graph.select(rx.clone(), rx);
         let run = graph.build().unwrap();
-        assert_eq!(run.outlet(either).map(Side::into_inner).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(
+            run.outlet(either).map(Side::into_inner).collect::<Vec<_>>(),
+            [0, 1, 2, 3, 4, 5]
+        );
     });
     // A deterministic node may have both ends of a join of one channel: it is one receiver.
     in_deterministic_modes!(|graph| {
@@ -311,7 +314,7 @@ fn p69_one_channel_twice_in_a_join_and_a_select() {
         let pairs = graph.join((one, other));
         let (out, sums) = graph.channel(1);
         graph.node("sums", (pairs, out), |cx, (pairs, out)| {
-            pairs.iter(cx).for_each(|(a, b)| drop(out.send(cx, a + b)));
+            pairs.iter(cx).for_each(|(a, b)| _ = out.send(cx, a + b));
         });
         let run = graph.build().unwrap();
         assert_eq!(run.outlet(sums).collect::<Vec<i32>>(), [1, 5, 9]);

@@ -46,7 +46,9 @@ fn p2_a_send_or_a_receive_from_outside_starts_execution() {
         let (tx, rx) = graph.channel(1);
         let seen = Arc::new(Mutex::new(Vec::new()));
         let all = seen.clone();
-        graph.node("sink", rx, move |cx, rx| rx.iter(cx).for_each(|i: i32| all.lock().unwrap().push(i)));
+        graph.node("sink", rx, move |cx, rx| {
+            rx.iter(cx).for_each(|i: i32| all.lock().unwrap().push(i))
+        });
         let run = graph.build().unwrap();
         let tx = run.inlet(tx);
         tx.send(1);
@@ -122,6 +124,53 @@ fn p5_one_program_runs_in_all_modes() {
         seen.push(run.outlet(list).receive().unwrap().iter().sum::<i32>());
     });
     assert_eq!(seen, [385; 4]);
+}
+
+fn squares<S: leno_graph::Schedule>(
+    cx: &leno_graph::NodeCx<'_, S>,
+    out: leno_graph::Sender<i32, S>,
+) {
+    (0..5).for_each(|i| _ = out.send(cx, i * i));
+}
+
+#[test]
+fn p11_a_deterministic_body_runs_in_all_graphs() {
+    in_all_modes!(|graph| {
+        let (tx, rx) = graph.channel(1);
+        graph.node("squares", tx, squares);
+        assert_eq!(graph.build().unwrap().outlet(rx).sum::<i32>(), 30);
+    });
+    // Also where a body that need not be deterministic calls it.
+    in_other_modes!(|graph| {
+        let (tx, rx) = graph.channel(1);
+        graph.free_node("squares", tx, |cx, tx| squares(cx, tx));
+        assert_eq!(graph.build().unwrap().outlet(rx).sum::<i32>(), 30);
+    });
+}
+
+#[test]
+fn p12_other_graphs_offer_all_that_deterministic_ones_do() {
+    in_all_modes!(|empty| {
+        let mut graph = empty.growing();
+        let (tx, numbers) = graph.named("numbers", 2);
+        let node = graph.node("numbers", tx, range(0, 3));
+        graph.rates(node, &[], &[1]);
+        let wire = graph.wire("wire", 1);
+        let (out, ones) = (graph.output(&wire), graph.input(&wire));
+        graph.stackless(
+            "ones",
+            out,
+            |cx, out| async move { while out.send_async(&cx, 1).await {} },
+        );
+        let pairs = graph.join((numbers, ones));
+        assert!(graph.guarantees().unwrap().progress.is_certain());
+        let run = graph.build().unwrap();
+        run.start(node);
+        assert_eq!(run.name(node), "numbers");
+        assert_eq!(run.outlet(pairs).collect::<Vec<_>>(), [(0, 1), (1, 1), (2, 1)]);
+        run.finish().unwrap();
+        assert_eq!(run.temperature(node), Temperature::Ended);
+    });
 }
 
 #[test]
@@ -243,15 +292,15 @@ fn p38_a_long_pipeline_passes_messages_of_any_number() {
 fn p54_squares_and_cubes() {
     in_all_modes!(|graph| {
         let (tx, squares) = graph.channel(1);
-        graph.node("squares", tx, |cx, tx| (0..5).for_each(|i| drop(tx.send(cx, i * i))));
+        graph.node("squares", tx, |cx, tx| (0..5).for_each(|i| _ = tx.send(cx, i * i)));
         let run = graph.build().unwrap();
         assert_eq!(run.outlet(squares).collect::<Vec<i32>>(), [0, 1, 4, 9, 16]);
     });
     in_all_modes!(|graph| {
         let (tx, squares) = graph.channel(1);
-        graph.node("squares", tx, |cx, tx| (0..5).for_each(|i| drop(tx.send(cx, i * i))));
+        graph.node("squares", tx, |cx, tx| (0..5).for_each(|i| _ = tx.send(cx, i * i)));
         let (tx, cubes) = graph.channel(1);
-        graph.node("cubes", tx, |cx, tx| (0..5).for_each(|i| drop(tx.send(cx, i * i * i))));
+        graph.node("cubes", tx, |cx, tx| (0..5).for_each(|i| _ = tx.send(cx, i * i * i)));
         let pairs = graph.join((squares, cubes));
         let run = graph.build().unwrap();
         let expected = [(0, 0), (1, 1), (4, 8), (9, 27), (16, 64)];
@@ -264,7 +313,7 @@ fn p58_99_senders_and_one_receiver() {
     in_other_modes!(|graph| {
         let (tx, rx) = graph.channel(1);
         for i in 1..100 {
-            graph.node(format!("sender {i}"), tx.clone(), move |cx, tx| drop(tx.send(cx, i)));
+            graph.node(format!("sender {i}"), tx.clone(), move |cx, tx| _ = tx.send(cx, i));
         }
         drop(tx);
         let run = graph.build().unwrap();
@@ -324,7 +373,8 @@ fn p64_a_thread_that_waits_outside_is_woken() {
         if deterministic {
             graph.node("double", (rx, out), map(|i: i32| 2 * i));
         } else {
-            graph.free_node("double", (rx, out), |cx, (rx, out)| map(|i: i32| 2 * i)(cx, (rx, out)));
+            graph
+                .free_node("double", (rx, out), |cx, (rx, out)| map(|i: i32| 2 * i)(cx, (rx, out)));
         }
         let run = graph.build().unwrap();
         let (tx, doubled) = (run.inlet(tx), run.outlet(doubled));

@@ -7,7 +7,10 @@
 //!
 //! `running` counts nodes that have started and do not wait: whoever uses a node's ticket counts it
 //! again before it is woken, under the lock under which the ticket is used, so nobody on the way is
-//! forgotten or counted twice. When it comes to 0, and each end outside is one that someone waits at, nobody can ever go on: then those outside are told.
+//! forgotten or counted twice. When it comes to 0, and each end outside is one that someone waits at,
+//! nobody can ever go on: then those outside are told.
+
+mod operate;
 
 use core::task::{Context, Poll};
 use std::future::Future;
@@ -15,20 +18,18 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use leno_kernel::log::Operation;
 use leno_kernel::{
-    JoinHandle, Object, Options, Reason, Start, System, Waiter, Wake, park, try_spawn,
-    try_spawn_future, world,
+    JoinHandle, Options, Reason, Start, System, Waiter, Wake, park, try_spawn, try_spawn_future,
 };
 
-use crate::channel::{Channel, Link, Linked};
-use crate::cx::{Caller, Cx, FutureCx};
+use crate::channel::{Channel, Link};
+use crate::cx::{Caller, FutureCx, NodeCx};
 use crate::error::{BuildError, Deadlock, Wait};
 use crate::mode::{Parallel, Sealed};
 use crate::run::Temperature;
 use crate::sender::Unsent;
 use crate::source::Source;
-use crate::state::{Counters, Push, Take};
+use crate::state::Counters;
 
 /// Where its nodes run.
 #[doc(hidden)]
@@ -324,16 +325,9 @@ impl Drop for Ends {
     }
 }
 
-/// An operation on this channel begins, before which others of an explored program may run.
-#[inline(always)]
-fn begins(operation: Operation, object: Object) {
-    if world::is_observed() {
-        world::point(operation, Some(object));
-    }
-}
-
 impl Sealed for Parallel {
     const LOOKS_FIRST: bool = false;
+    const IS_PARALLEL: bool = true;
     type Ref<X> = Arc<X>;
     type Lock<X> = Mutex<X>;
     type Guard<'a, X: 'a> = MutexGuard<'a, X>;
@@ -386,66 +380,16 @@ impl Sealed for Parallel {
     fn offer<T>(
         caller: Caller<'_, '_, Parallel>,
         channel: &Channel<T, Parallel>,
-        mut value: T,
+        value: T,
     ) -> Result<(), Unsent<T>> {
-        let linked = channel.linked();
-        begins(Operation::Send, channel.object);
-        loop {
-            let gate = linked.shut();
-            let mut state = channel.state();
-            let ticket = match state.push(value) {
-                Push::Done(_) => {
-                    let woken = core::mem::take(&mut state.to_receive);
-                    drop(state);
-                    drop(gate);
-                    linked.wake(woken);
-                    linked.start_consumers();
-                    return Ok(());
-                }
-                Push::Refused(value) => return Err(Unsent { value, why: None }),
-                Push::Full(back) => {
-                    value = back;
-                    let ticket = Ticket::new(Waiter::current(), matches!(caller, Caller::Node(_)));
-                    state.to_send.push(ticket.clone());
-                    ticket
-                }
-            };
-            drop(state);
-            drop(gate);
-            linked.start_consumers();
-            let about = (true, linked.index, 1);
-            let waited = linked.core.wait(&caller, &ticket, Reason::Blocked(channel.object), about);
-            channel.state().to_send.retain(|other| *other != ticket);
-            match waited {
-                Ok(()) => {}
-                Err(None) => {
-                    leno_kernel::exit();
-                    return Err(Unsent { value, why: None });
-                }
-                Err(Some(_)) if linked.core.grow() || channel.can_push() => {}
-                Err(why) => return Err(Unsent { value, why }),
-            }
-        }
+        operate::offer(caller, channel, value)
     }
 
     fn receive<X: Source<S = Parallel>>(
         caller: Caller<'_, '_, Parallel>,
         source: &X,
     ) -> Result<Option<X::Item>, Deadlock> {
-        let core = source.linked().core.clone();
-        begins(Operation::Receive, source.object());
-        let received = match core.is_deterministic {
-            true => receive_in_order(&core, &caller, source),
-            false => receive_at_once(&core, &caller, source),
-        };
-        match received {
-            Ok(item) => Ok(item),
-            Err(None) => {
-                leno_kernel::exit();
-                Ok(None)
-            }
-            Err(Some(deadlock)) => Err(deadlock),
-        }
+        operate::receive(caller, source)
     }
 
     fn poll_offer<T>(
@@ -455,36 +399,7 @@ impl Sealed for Parallel {
         value: &mut Option<T>,
         ticket: &mut Option<Ticket>,
     ) -> Poll<Result<(), T>> {
-        let linked = channel.linked();
-        begins(Operation::Send, channel.object);
-        *lock(&cx.core.node(cx.node).want) = None;
-        if let Some(old) = ticket.take() {
-            channel.state().to_send.retain(|other| *other != old);
-            Parallel::forget(&cx.core, &old);
-        }
-        let Some(message) = value.take() else { return Poll::Ready(Ok(())) };
-        let gate = linked.shut();
-        let mut state = channel.state();
-        match state.push(message) {
-            Push::Done(_) => {
-                let woken = core::mem::take(&mut state.to_receive);
-                drop(state);
-                drop(gate);
-                linked.wake(woken);
-                linked.start_consumers();
-                return Poll::Ready(Ok(()));
-            }
-            Push::Refused(message) => return Poll::Ready(Err(message)),
-            Push::Full(message) => *value = Some(message),
-        }
-        let own = Ticket::new(Waiter::Waker(context.waker().clone()), true);
-        state.to_send.push(own.clone());
-        drop(state);
-        drop(gate);
-        *ticket = Some(own);
-        linked.start_consumers();
-        cx.core.rests_for(cx.node, (true, linked.index));
-        Poll::Pending
+        operate::poll_offer(cx, context, channel, value, ticket)
     }
 
     fn poll_receive<X: Source<S = Parallel>>(
@@ -493,38 +408,7 @@ impl Sealed for Parallel {
         source: &X,
         ticket: &mut Option<Ticket>,
     ) -> Poll<Option<X::Item>> {
-        let in_order = cx.core.is_deterministic;
-        begins(Operation::Receive, source.object());
-        *lock(&cx.core.node(cx.node).want) = None;
-        if let Some(old) = ticket.take() {
-            source.each(&mut |wire| wire.unwatch(&old));
-            Parallel::forget(&cx.core, &old);
-        }
-        match source.receive(in_order) {
-            Take::Got(item) => return Poll::Ready(Some(item)),
-            Take::Closed => return Poll::Ready(None),
-            Take::Empty => start_all(source),
-        }
-        let own = Ticket::new(Waiter::Waker(context.waker().clone()), true);
-        source.each(&mut |wire| wire.watch(&own));
-        // Again, for it may have come before the ticket was there.
-        let again = source.receive(in_order);
-        if let Take::Empty = again {
-            cx.core.rests_for(cx.node, (false, source.linked().index));
-            *ticket = Some(own);
-            return Poll::Pending;
-        }
-        source.each(&mut |wire| wire.unwatch(&own));
-        let mut busy = lock(&cx.core.busy);
-        if own.0.is_used.swap(true, SeqCst) {
-            // Whoever used it has counted this node once more.
-            busy.running -= 1;
-        }
-        drop(busy);
-        match again {
-            Take::Got(item) => Poll::Ready(Some(item)),
-            _ => Poll::Ready(None),
-        }
+        operate::poll_receive(cx, context, source, ticket)
     }
 
     fn forget(core: &Arc<Core>, ticket: &Ticket) {
@@ -547,6 +431,10 @@ impl Sealed for Parallel {
         core.wires.get().into_iter().flatten().map(|wire| wire.counters()).collect()
     }
 
+    fn temperature(core: &Arc<Core>, node: usize) -> Temperature {
+        core.temperature(node)
+    }
+
     fn drain(core: &Arc<Core>) {
         for node in core.nodes.get().into_iter().flatten() {
             node.handle.cancel();
@@ -554,116 +442,16 @@ impl Sealed for Parallel {
     }
 }
 
-type Stopped = Option<Deadlock>;
-
-/// All senders are started, then one after the other is received from.
-fn receive_in_order<X: Source<S = Parallel>>(
-    core: &Arc<Core>,
-    caller: &Caller<'_, '_, Parallel>,
-    source: &X,
-) -> Result<Option<X::Item>, Stopped> {
-    let mut is_started = false;
-    source.in_order(&mut |linked| {
-        if !is_started {
-            start_all(source);
-            is_started = true;
-        }
-        wait_at(core, caller, &[linked], source.object())
-    })
-}
-
-/// Takes what there is of all, or waits until there may be more.
-fn receive_at_once<X: Source<S = Parallel>>(
-    core: &Arc<Core>,
-    caller: &Caller<'_, '_, Parallel>,
-    source: &X,
-) -> Result<Option<X::Item>, Stopped> {
-    loop {
-        match source.receive(false) {
-            Take::Got(item) => return Ok(Some(item)),
-            Take::Closed => return Ok(None),
-            Take::Empty => start_all(source),
-        }
-        let mut all = Vec::new();
-        source.each_linked(&mut |linked| all.push(linked.index));
-        let wires = core.wires.get().expect("built");
-        let ticket = Ticket::new(Waiter::current(), matches!(caller, Caller::Node(_)));
-        all.iter().for_each(|wire| wires[*wire].watch(&ticket));
-        // Again, for it may have come before the ticket was there.
-        let again = source.receive(false);
-        let waited = if matches!(again, Take::Empty) {
-            let about = (false, all[0], all.len());
-            core.wait(caller, &ticket, Reason::Hungry(source.object()), about)
-        } else {
-            cancel(core, caller, &ticket);
-            Ok(())
-        };
-        all.iter().for_each(|wire| wires[*wire].unwatch(&ticket));
-        match again {
-            Take::Got(item) => return Ok(Some(item)),
-            Take::Closed => return Ok(None),
-            Take::Empty => {}
-        }
-        match waited {
-            Err(Some(why)) if !core.grow() => match source.receive(false) {
-                Take::Got(item) => return Ok(Some(item)),
-                Take::Closed => return Ok(None),
-                Take::Empty => return Err(Some(why)),
-            },
-            Err(None) => return Err(None),
-            _ => {}
-        }
-    }
-}
-
-/// Nobody need wait: the ticket is used up, unless someone was faster.
-fn cancel(core: &Arc<Core>, caller: &Caller<'_, '_, Parallel>, ticket: &Ticket) {
-    let mut busy = lock(&core.busy);
-    if ticket.0.is_used.swap(true, SeqCst) && matches!(caller, Caller::Node(_)) {
-        // Whoever used it has counted this node once more.
-        busy.running -= 1;
-    }
-}
-
-fn start_all<X: Source<S = Parallel>>(source: &X) {
-    source.each_linked(&mut |linked| linked.start_producers());
-}
-
-/// Waits for a message in one channel.
-fn wait_at(
-    core: &Arc<Core>,
-    caller: &Caller<'_, '_, Parallel>,
-    linked: &[&Linked<Parallel>],
-    object: Object,
-) -> Result<(), Stopped> {
-    let index = linked[0].index;
-    let wire = &core.wires.get().expect("built")[index];
-    let ticket = Ticket::new(Waiter::current(), matches!(caller, Caller::Node(_)));
-    wire.watch(&ticket);
-    let waited = match wire.can_take() {
-        true => {
-            cancel(core, caller, &ticket);
-            Ok(())
-        }
-        false => core.wait(caller, &ticket, Reason::Hungry(object), (false, index, 1)),
-    };
-    wire.unwatch(&ticket);
-    match waited {
-        Err(Some(_)) if core.grow() || wire.can_take() => Ok(()),
-        waited => waited,
-    }
-}
-
 /// The body of a node with a stack.
 pub(crate) fn on_stack(
     core: &Arc<Core>,
     node: usize,
-    body: impl FnOnce(Cx<'_, Parallel>) + Send + 'static,
+    body: impl FnOnce(NodeCx<'_, Parallel>) + Send + 'static,
 ) -> Body {
     let core = core.clone();
     Body::Stack(Box::new(move || {
         let _ends = core.ends(node);
-        body(Cx::new(core.clone(), node, ()));
+        body(NodeCx::new(core.clone(), node, ()));
     }))
 }
 
