@@ -1,5 +1,7 @@
 //! Who goes first, decided while others wait.
 
+use std::thread::Builder;
+
 use leno::flexible::System;
 use leno::flexible::synchroniser::{Preference, ReadWrite};
 
@@ -24,16 +26,20 @@ fn read_write() -> Result<String, String> {
     let system = System::new();
     let page = ReadWrite::new(&system, "page", "blank");
     let failed = |_| "a thread panicked".to_owned();
+    let no_thread = |error: std::io::Error| error.to_string();
     let mut found = Vec::new();
     for preference in [Preference::Arrival, Preference::Writers, Preference::Readers] {
         let mut first = page.write().map_err(|error| error.to_string())?;
         *first = "draft";
         let (early, late) = std::thread::scope(|s| {
-            let early = s.spawn(|| page.read().map(|page| *page).ok());
+            let named = |name: &str| Builder::new().name(name.to_owned());
+            let read = || page.read().map(|page| *page).ok();
+            let write = || page.write().map(|mut page| *page = "final");
+            let early = named("early reader").spawn_scoped(s, read).map_err(no_thread)?;
             until_waiting(&system, 1);
-            s.spawn(|| page.write().map(|mut page| *page = "final"));
+            named("writer").spawn_scoped(s, write).map_err(no_thread)?;
             until_waiting(&system, 2);
-            let late = s.spawn(|| page.read().map(|page| *page).ok());
+            let late = named("late reader").spawn_scoped(s, read).map_err(no_thread)?;
             until_waiting(&system, 3);
             if found.is_empty() {
                 say!("{}", system.snapshot());
