@@ -157,7 +157,7 @@ impl<P: Send + 'static, R: Send + 'static> Me<P, R> {
     /// When another coroutine than this one calls it.
     pub fn resume<Q, S>(&mut self, other: &Flexible<Q, S>) -> Result<(), Refusal> {
         if !Arc::ptr_eq(&self.shared, other.shared()) {
-            return Err(Refusal::Foreign { coroutine: other.name() });
+            return Err(Refusal::Foreign { by: self.name(), coroutine: other.name() });
         }
         match self.leave(|table, id| table.resume(id, other.id())) {
             Some(result) => result,

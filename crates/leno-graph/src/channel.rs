@@ -136,13 +136,14 @@ impl<T, S: Schedule> Channel<T, S> {
 
     /// One attempt to receive, and whom to wake for it.
     #[inline(always)]
-    pub(crate) fn take(&self, woken: &mut Vec<S::Ticket>) -> Take<T> {
+    pub(crate) fn take(&self) -> (Take<T>, Vec<S::Ticket>) {
         let mut state = self.state();
         let taken = state.take();
-        if matches!(taken, Take::Got(_)) && !state.to_send.is_empty() {
-            woken.append(&mut state.to_send);
-        }
-        taken
+        let woken = match matches!(taken, Take::Got(_)) && !state.to_send.is_empty() {
+            true => core::mem::take(&mut state.to_send),
+            false => Vec::new(),
+        };
+        (taken, woken)
     }
 }
 

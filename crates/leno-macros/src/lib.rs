@@ -6,6 +6,8 @@
 
 mod layer;
 mod preemptible;
+mod process;
+mod resumable;
 
 use proc_macro::TokenStream;
 
@@ -21,4 +23,28 @@ pub fn preemptible(arguments: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn preemptible_in_leno(arguments: TokenStream, item: TokenStream) -> TokenStream {
     preemptible::expand(Layer::ProcessInLeno, arguments.into(), item.into()).into()
+}
+
+/// Makes an async function whose suspended state can be stored.
+#[proc_macro_attribute]
+pub fn resumable(options: TokenStream, item: TokenStream) -> TokenStream {
+    resumable::expand(Layer::Frame, options.into(), item.into()).into()
+}
+
+/// The same for users of `leno`.
+#[proc_macro_attribute]
+pub fn resumable_in_leno(options: TokenStream, item: TokenStream) -> TokenStream {
+    resumable::expand(Layer::FrameInLeno, options.into(), item.into()).into()
+}
+
+/// Makes a process of an `impl` block with entries.
+#[proc_macro_attribute]
+pub fn process(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    process::expand(Layer::Process, arguments.into(), item.into()).into()
+}
+
+/// The same for users of `leno`.
+#[proc_macro_attribute]
+pub fn process_in_leno(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    process::expand(Layer::ProcessInLeno, arguments.into(), item.into()).into()
 }

@@ -40,8 +40,11 @@
 //!   and futures; [`io::memory`] is a network to test servers on.
 //! - [`flexible`]: coroutines that threads can call, one active at a time: synchronisers and monitors
 //!   without locks.
-//! - [`process`]: coroutines that are preempted when their budget is used up, by schedulers that are
-//!   user code.
+//! - [`frame`]: coroutines that can be stored, sent to another machine, and gone on with there.
+//! - [`mod@process`]: coroutines that are preempted when their budget is used up, by schedulers that are
+//!   user code; processes with entries, monitors, rendezvous.
+//! - [`graph`]: dataflow whose result cannot depend on the schedule, or may; sequential or parallel, checked
+//!   before it runs.
 //! - [`explore`]: tests that run a program under every schedule, and shrink and replay what fails.
 //! - [`picture`]: what happened in a system, as a timeline or a trace; who waits for what.
 //! - [`migrate`] and [`shared`]: stealing by other threads, and very many coroutines on few stacks.
@@ -73,13 +76,44 @@ pub use leno_explore as explore;
 pub use leno_fibre as fibre;
 pub use leno_fibre::run;
 pub use leno_flexible as flexible;
+pub use leno_graph as graph;
 pub use leno_io as io;
 pub use leno_picture as picture;
 
-/// Preemption by budgets, schedulers as user code.
+/// Coroutines that can be stored: suspended, written to disk, and gone on with in a new process, perhaps
+/// of a later build.
+///
+/// ```
+/// use leno::frame::{Co, Format, Image, Options, Resumable, State, resumable};
+///
+/// #[resumable]
+/// async fn area(co: &mut Co<&'static str, u32>) -> u32 {
+///     let width = co.suspend("width?").await;
+///     width * co.suspend("height?").await
+/// }
+///
+/// let (mut asking, _) = Resumable::start(&mut (), area, ());
+/// asking.resume(&mut (), 6);
+/// let bytes = asking.snapshot(Format::Postcard)?.into_bytes();
+///
+/// let mut asking = Resumable::restore(area, &Image::from_bytes(bytes)?, &Options::new())?;
+/// assert_eq!(asking.resume(&mut (), 7), State::Complete(42));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// What bodies can do, what images are and how they survive changes of the code is described in the
+/// crate `leno-frame`, which this module re-exports.
+pub mod frame {
+    #[doc(inline)]
+    pub use leno_frame::*;
+    #[doc(inline)]
+    pub use leno_macros::resumable_in_leno as resumable;
+}
+
+/// Preemption by budgets, schedulers as user code, processes, monitors, rendezvous.
 pub mod process {
     #[doc(inline)]
-    pub use leno_macros::preemptible_in_leno as preemptible;
+    pub use leno_macros::{preemptible_in_leno as preemptible, process_in_leno as process};
     #[doc(inline)]
     pub use leno_process::*;
 }

@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::Once;
 
 /// Every example has a test of its own below.
-const EXAMPLES: [&str; 19] = [
+const EXAMPLES: &[&str] = &[
     "01_two_values",
     "02_counter",
     "03_tree_walk",
@@ -32,6 +32,19 @@ const EXAMPLES: [&str; 19] = [
     "17_recogniser",
     "18_savages",
     "19_log",
+    "20_scheduler",
+    "21_shared_queue",
+    "22_placed",
+    "23_bounded_buffer",
+    "24_temperature",
+    "25_real_time",
+    "26_read_write",
+    "27_santa",
+    "28_santa_coroutine",
+    "30_questionnaire",
+    "31_stored_tree_walk",
+    "32_travelling_agent",
+    "33_checkpoint",
 ];
 
 fn folder() -> PathBuf {
@@ -171,6 +184,126 @@ fn flexible() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn f81_read_write() {
+    prints_what_is_expected("26_read_write");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn f86_santa() {
+    prints_what_is_expected("27_santa");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn f87_santa_coroutine() {
+    prints_what_is_expected("28_santa_coroutine");
+}
+
+/// Section 5.2 of Stadler 2011, word for word.
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn s71_questionnaire() {
+    prints_what_is_expected("30_questionnaire");
+}
+
+/// A dialogue in a file: a new process for each answer.
+struct Questionnaire(PathBuf);
+
+impl Questionnaire {
+    fn new(name: &str) -> Self {
+        build();
+        let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("questionnaire-{name}"));
+        let _ = fs::remove_file(&file);
+        Questionnaire(file)
+    }
+
+    /// What the process says to an answer, or at the start.
+    fn run(&self, answer: Option<&str>) -> String {
+        let mut process = Command::new(programs().join("30_questionnaire"));
+        let output = process.arg("run").arg(&self.0).args(answer).output().expect("it runs");
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).expect("text")
+    }
+
+    fn dialogue(&self, answers: &[&str]) -> Vec<String> {
+        let answers = answers.iter().map(|answer| Some(*answer));
+        [None].into_iter().chain(answers).map(|answer| self.run(answer)).collect()
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn s71_the_state_file_is_there_until_the_dialogue_ends() {
+    let questionnaire = Questionnaire::new("file");
+    for answer in [None, Some("Ann"), Some("Ruritania"), Some("30")] {
+        questionnaire.run(answer);
+        let bytes = fs::metadata(&questionnaire.0).expect("a state file").len();
+        assert!(bytes < 100, "{bytes}");
+    }
+    assert!(questionnaire.run(Some("ann@example.com")).ends_with("Email: ann@example.com\n"));
+    assert!(!questionnaire.0.exists());
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn s72_at_seventy_the_telephone_number_is_asked_for() {
+    let said = Questionnaire::new("seventy").dialogue(&["Ann", "Ruritania", "70", "5550100"]);
+    assert_eq!(said[3], "Please enter your telephone number:\n");
+    assert_eq!(said[4], "Name: Ann, Country: Ruritania, Age: 70, Telephone: 5550100\n");
+    let said = Questionnaire::new("sixty-nine").dialogue(&["Ann", "Ruritania", "69"]);
+    assert_eq!(said[3], "Please enter your email address:\n");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn s73_a_valid_number_is_asked_for_once() {
+    let said = Questionnaire::new("valid").dialogue(&["Ann", "Ruritania", "x", "y", "z"]);
+    for bad in &said[3..] {
+        assert_eq!(bad, "Please enter your age:\nPlease enter a valid number!\n");
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn s65_stored_tree_walk() {
+    prints_what_is_expected("31_stored_tree_walk");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn s65_travelling_agent() {
+    prints_what_is_expected("32_travelling_agent");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn s65_checkpoint() {
+    prints_what_is_expected("33_checkpoint");
+}
+
+#[test]
+fn m20_scheduler() {
+    prints_what_is_expected("20_scheduler");
+}
+
+#[test]
+fn m29_shared_queue() {
+    prints_what_is_expected("21_shared_queue");
+}
+
+#[test]
+fn m37_placed() {
+    prints_what_is_expected("22_placed");
+}
+
+#[test]
+fn m8_bounded_buffer() {
+    prints_what_is_expected("23_bounded_buffer");
+}
+
+#[test]
 fn k55_parser() {
     prints_what_is_expected("16_parser");
 }
@@ -191,6 +324,16 @@ fn k54_log() {
 }
 
 #[test]
+fn m47_temperature() {
+    prints_what_is_expected("24_temperature");
+}
+
+#[test]
+fn real_time() {
+    prints_what_is_expected("25_real_time");
+}
+
+#[test]
 #[cfg_attr(miri, ignore = "reads the tree")]
 fn every_example_is_listed_short_and_has_its_output() {
     let listed = |folder: PathBuf, ending: &str| -> BTreeSet<String> {
@@ -199,7 +342,7 @@ fn every_example_is_listed_short_and_has_its_output() {
         let names = names.map(|name| name.expect("plain names"));
         names.filter_map(|name| name.strip_suffix(ending).map(str::to_owned)).collect()
     };
-    let examples: BTreeSet<String> = EXAMPLES.map(str::to_owned).into();
+    let examples: BTreeSet<String> = EXAMPLES.iter().map(ToString::to_string).collect();
     assert_eq!(listed(folder(), ".rs"), examples);
     assert_eq!(listed(folder().join("expected"), ".txt"), examples);
     for example in EXAMPLES {

@@ -1,0 +1,159 @@
+//! The handle through which a resumable function suspends and calls.
+
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use crate::describe::Function;
+use crate::error::RestoreError;
+use crate::point::{Call, Point, Slot, StepFuture, Suspend};
+use crate::raw::core::Mode;
+use crate::raw::lent;
+use crate::raw::link::Link;
+use crate::rewind::Rewind;
+use crate::routine::{Args, Routine};
+use crate::transfer::Capture;
+
+/// The first parameter of every resumable function: `co: &mut Co<Yield, Input, Context>`.
+///
+/// It is only ever borrowed: its type has no size, so that a handle can be neither moved nor swapped.
+pub type Co<Y, I = (), C = ()> = Handheld<Y, I, C, [()]>;
+
+/// What a [`Co`] is.
+#[doc(hidden)]
+pub struct Handheld<Y, I, C, S: ?Sized> {
+    link: Link<Y, I, C>,
+    _unsized: S,
+}
+
+/// The handle of a body that has not started. A body cannot name `'f`, so it cannot keep the handle
+/// anywhere but in its own frame.
+#[doc(hidden)]
+pub struct Seed<'f, Y, I, C> {
+    handle: Handheld<Y, I, C, [(); 0]>,
+    _frame: PhantomData<&'f mut ()>,
+}
+
+impl<Y, I, C> Seed<'_, Y, I, C> {
+    pub(crate) fn new(link: Link<Y, I, C>) -> Self {
+        Seed { handle: Handheld { link, _unsized: [] }, _frame: PhantomData }
+    }
+
+    pub fn handle(&mut self) -> &mut Co<Y, I, C> {
+        &mut self.handle
+    }
+}
+
+/// The three types of a handle, for code that was given an alias of it.
+#[doc(hidden)]
+pub trait Handle {
+    type Yield: Send + 'static;
+    type Input: Send + 'static;
+    type Context: 'static;
+}
+
+impl<Y: Send + 'static, I: Send + 'static, C: 'static> Handle for Co<Y, I, C> {
+    type Yield = Y;
+    type Input = I;
+    type Context = C;
+}
+
+impl<Y, I, C> Co<Y, I, C> {
+    /// A suspension: `co.suspend(value).await` hands `value` to whoever resumes the coroutine, and is
+    /// the input of the next resume.
+    pub fn suspend(&mut self, value: Y) -> Suspend<Y, I> {
+        Suspend::new(value)
+    }
+
+    /// The context that the current resume has lent. The borrow ends before the next suspension.
+    ///
+    /// # Panics
+    /// Outside a resume, which safe code cannot bring about.
+    #[inline]
+    pub fn ctx(&mut self) -> &mut C
+    where
+        C: Send,
+    {
+        lent::context(&mut self.link).expect("a context is there while the coroutine is driven")
+    }
+
+    /// Where a body begins: nothing to rewind to, a frame to rewind to, or an error that was kept.
+    #[doc(hidden)]
+    #[inline]
+    pub fn enter(&mut self, function: &'static Function) -> Option<Rewind> {
+        if self.link.core().mode.get() != Mode::Restore {
+            return Some(Rewind::nowhere());
+        }
+        let frame = self.transfer(|transfer| transfer.read(function));
+        self.or_fail(frame).map(Rewind::to)
+    }
+
+    /// Keeps an error for whoever restores: in a frame it would take up space for ever.
+    #[doc(hidden)]
+    pub fn or_fail<T>(&mut self, result: Result<T, RestoreError>) -> Option<T> {
+        result.map_err(|error| self.transfer(|transfer| transfer.fail(error))).ok()
+    }
+
+    fn transfer<T>(&mut self, with: impl FnOnce(&mut crate::transfer::Transfer) -> T) -> T {
+        let core = self.link.core();
+        let mut transfer = core.transfer.take().expect("frames are being stored or restored");
+        let result = with(&mut transfer);
+        core.transfer.set(Some(transfer));
+        result
+    }
+
+    #[doc(hidden)]
+    #[inline]
+    pub fn arguments<R>(&mut self, token: Args<R>) -> R::Args
+    where
+        R: Routine<Yield = Y, Input = I, Context = C>,
+    {
+        lent::accept(self.link.core(), token)
+            .expect("a frame takes its arguments first")
+            .into_args()
+    }
+
+    #[doc(hidden)]
+    #[inline]
+    pub fn step<'a, P: Point<Y, I, C>>(
+        &'a mut self,
+        slot: &'a mut Slot<P>,
+    ) -> StepFuture<'a, Y, I, C, P> {
+        StepFuture::new(self.link, slot)
+    }
+
+    #[doc(hidden)]
+    #[inline(never)]
+    pub fn capture(&mut self, function: &'static Function, point: u32) -> Capture<'_> {
+        let core = self.link.core();
+        core.captured.set(true);
+        let transfer = core.transfer.take().expect("frames are being stored");
+        Capture::begin(&core.transfer, transfer, function, point)
+    }
+
+    /// Waits for ever: what is left of a frame that could not be restored.
+    #[doc(hidden)]
+    pub fn parked<T>(&mut self) -> Parked<T> {
+        Parked(PhantomData)
+    }
+}
+
+#[doc(hidden)]
+pub struct Parked<T>(PhantomData<fn() -> T>);
+
+impl<T> Future for Parked<T> {
+    type Output = T;
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<T> {
+        Poll::Pending
+    }
+}
+
+/// Makes the frame of a call; `call` is taken by it when it is polled first.
+pub(crate) fn frame_of<R: Routine>(
+    link: Link<R::Yield, R::Input, R::Context>,
+    call: Option<&mut Option<Call<R>>>,
+) -> crate::raw::frame::Frame {
+    lent::offer(link.core(), call);
+    crate::raw::frame::frame(R::body(Seed::new(link), Args::new()))
+}

@@ -1,0 +1,91 @@
+//! Images that people read and edit.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::error::ImageError;
+use crate::persist::Persist;
+
+pub(crate) const START: &str = "{\"leno\":1,\"frames\":[";
+pub(crate) const END_OF_FRAME: &str = "}},";
+pub(crate) const END: &str = "]}";
+
+/// One frame of a JSON image, as people and [`crate::Options::migrate`] see it.
+///
+/// Values that an expression had computed when it was suspended are beside the variables, named `$1`, `$2`
+/// and so on. An external is `{"$ext": name}`; a shared value is `{"$shared": number, "value": ..}` where
+/// it is first met, and `{"$shared": number}` from then on.
+#[derive(Serialize, Deserialize, Debug, Clone, PartialEq)]
+pub struct FrameImage {
+    /// The function's name, with its module.
+    #[serde(rename = "fn")]
+    pub function: String,
+    /// The label of the suspension it is at.
+    #[serde(rename = "at")]
+    pub point: String,
+    /// Its variables and expression values.
+    pub locals: Map<String, Value>,
+}
+
+impl FrameImage {
+    /// The variables of the source.
+    pub fn variables(&self) -> impl Iterator<Item = (&str, &Value)> {
+        let all = self.locals.iter().filter(|(name, _)| !name.starts_with('$'));
+        all.map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// The values of the expression that was suspended.
+    pub fn expression(&self) -> impl Iterator<Item = (&str, &Value)> {
+        let all = self.locals.iter().filter(|(name, _)| name.starts_with('$'));
+        all.map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// What an external or a shared value is called, if that is what the local is.
+    pub fn reference(&self, local: &str) -> Option<String> {
+        let value = self.locals.get(local)?.as_object()?;
+        let name = |key: &str| {
+            value.get(key).map(|name| name.as_str().map_or_else(|| name.to_string(), str::to_owned))
+        };
+        name("$ext").or_else(|| name("$shared"))
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct JsonImage {
+    leno: u8,
+    pub frames: Vec<FrameImage>,
+}
+
+impl JsonImage {
+    pub(crate) fn new(frames: Vec<FrameImage>) -> Self {
+        JsonImage { leno: super::VERSION, frames }
+    }
+
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, ImageError> {
+        let image: JsonImage =
+            serde_json::from_slice(bytes).map_err(|error| ImageError::Json(error.to_string()))?;
+        if image.leno == super::VERSION { Ok(image) } else { Err(ImageError::Version(image.leno)) }
+    }
+
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        serde_json::to_vec_pretty(self).expect("names and values that came from JSON are JSON")
+    }
+}
+
+pub(crate) fn begin(bytes: &mut Vec<u8>, function: &str, label: &str) {
+    bytes.extend_from_slice(b"{\"fn\":");
+    text(bytes, function);
+    bytes.extend_from_slice(b",\"at\":");
+    text(bytes, label);
+    bytes.extend_from_slice(b",\"locals\":{");
+}
+
+pub(crate) fn put<T: Persist>(bytes: &mut Vec<u8>, name: &str, value: &T) -> Result<(), String> {
+    text(bytes, name);
+    bytes.push(b':');
+    serde_json::to_writer(bytes, value).map_err(|error| error.to_string())
+}
+
+fn text(bytes: &mut Vec<u8>, text: &str) {
+    serde_json::to_writer(bytes, text).expect("text is JSON");
+}

@@ -1,0 +1,144 @@
+//! Storing coroutines and restoring them.
+
+use crate::drive::Stop;
+use crate::error::{RestoreError, StoreError};
+use crate::handle::frame_of;
+use crate::image::reader::Reader;
+use crate::image::writer::Writer;
+use crate::image::{Format, Image, Options};
+use crate::raw::core::{Core, Mode};
+use crate::resumable::Resumable;
+use crate::routine::{Entry, Routine};
+use crate::scope;
+use crate::transfer::Transfer;
+
+/// Ends a mode, also when it is left by a panic.
+struct During<'a, Y, I, C>(&'a Core<Y, I, C>);
+
+impl<'a, Y, I, C> During<'a, Y, I, C> {
+    fn new(core: &'a Core<Y, I, C>, mode: Mode, transfer: Transfer) -> Self {
+        core.transfer.set(Some(Box::new(transfer)));
+        core.mode.set(mode);
+        During(core)
+    }
+}
+
+impl<Y, I, C> Drop for During<'_, Y, I, C> {
+    fn drop(&mut self) {
+        self.0.mode.set(Mode::Run);
+        self.0.transfer.set(None);
+    }
+}
+
+impl<Y: Send + 'static, I: Send + 'static, T: Send + 'static, C: 'static> Resumable<Y, I, T, C> {
+    /// Stores the coroutine. It can go on all the same: an image is a fork of it.
+    ///
+    /// # Errors
+    /// If it has completed or panicked, or if a local cannot be written; it is as before then.
+    pub fn snapshot(&mut self, format: Format) -> Result<Image, StoreError> {
+        self.snapshot_into(format, Vec::new())
+    }
+
+    /// As [`Resumable::snapshot`], into a buffer that is there already; what it holds is lost.
+    ///
+    /// # Errors
+    /// As [`Resumable::snapshot`].
+    pub fn snapshot_into(&mut self, format: Format, buffer: Vec<u8>) -> Result<Image, StoreError> {
+        if self.is_poisoned() {
+            return Err(StoreError::Poisoned);
+        }
+        let frames = self.depth();
+        if frames == 0 {
+            return Err(StoreError::Completed);
+        }
+        let link = self.stack.owner.link();
+        let transfer = Transfer::Write(Writer::new(format, buffer, frames));
+        let during = During::new(link.core(), Mode::Capture, transfer);
+        let scope = scope::write();
+        self.stack.poll_all();
+        drop(scope);
+        match link.core().transfer.take().map(|transfer| *transfer) {
+            Some(Transfer::Write(writer)) => {
+                drop(during);
+                writer.finish()
+            }
+            _ => unreachable!("what is written into stays where it was put"),
+        }
+    }
+
+    /// Makes a coroutine of an image. `entry` is the function it was started with; only its type counts.
+    ///
+    /// # Errors
+    /// If the image does not fit this build, with what has changed; if it is damaged; if an external is
+    /// not bound.
+    pub fn restore<R, A, F>(
+        entry: F,
+        image: &Image,
+        options: &Options,
+    ) -> Result<Self, RestoreError>
+    where
+        R: Routine<Yield = Y, Input = I, Context = C, Output = T>,
+        F: Entry<R, A>,
+    {
+        drop(entry);
+        let reader = Reader::new(image, options)?;
+        let mut this = Self::empty();
+        let link = this.stack.owner.link();
+        this.stack.push(frame_of::<R>(link, None));
+        let during = During::new(link.core(), Mode::Restore, Transfer::Read(reader, None));
+        let scope = scope::read(&options.bindings);
+        let stop = this.stack.run();
+        drop(scope);
+        let transfer = link.core().transfer.take();
+        drop(during);
+        let Some(Transfer::Read(reader, error)) = transfer.map(|transfer| *transfer) else {
+            unreachable!("what is read from stays where it was put")
+        };
+        match (error, stop) {
+            (Some(error), _) => Err(error),
+            (None, Stop::Leaf) => reader.finish().map(|()| this),
+            (None, _) => Err(RestoreError::NoFrame),
+        }
+    }
+
+    /// Puts the frames of an image in place of those the coroutine has.
+    ///
+    /// # Errors
+    /// As [`Resumable::restore`]; it keeps its frames then.
+    pub fn replace<R, A, F>(
+        &mut self,
+        entry: F,
+        image: &Image,
+        options: &Options,
+    ) -> Result<(), RestoreError>
+    where
+        R: Routine<Yield = Y, Input = I, Context = C, Output = T>,
+        F: Entry<R, A>,
+    {
+        *self = Self::restore(entry, image, options)?;
+        Ok(())
+    }
+
+    /// The same image in another format: how to look into a compact one.
+    ///
+    /// # Errors
+    /// As [`Resumable::restore`]; [`RestoreError::Decode`] if what was read cannot be written.
+    pub fn transcode<R, A, F>(
+        entry: F,
+        image: &Image,
+        format: Format,
+        options: &Options,
+    ) -> Result<Image, RestoreError>
+    where
+        R: Routine<Yield = Y, Input = I, Context = C, Output = T>,
+        F: Entry<R, A>,
+    {
+        let mut restored = Self::restore(entry, image, options)?;
+        restored.snapshot(format).map_err(|error| match error {
+            StoreError::Encode { function, point, local, cause } => {
+                RestoreError::Decode { function, point, local, cause }
+            }
+            StoreError::Completed | StoreError::Poisoned => RestoreError::NoFrame,
+        })
+    }
+}

@@ -1,0 +1,247 @@
+//! Images come from anywhere: whatever their bytes, restoring gives a coroutine or an error, never a panic,
+//! and takes memory in proportion to their number.
+//!
+//! Bytes are changed by a seeded generator, with the checksum mended or not. `LENO_SEED` repeats a run,
+//! `LENO_STRESS_SECONDS` makes it longer.
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use leno_frame::{Co, Format, Image, ImageError, Options, Resumable, Shared, State, resumable};
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize, Clone, Debug)]
+enum Tree {
+    Leaf,
+    Node(Box<Tree>, u8, Box<Tree>),
+}
+
+#[derive(Serialize, Deserialize, Clone, Debug)]
+struct Everything {
+    text: String,
+    numbers: Vec<u64>,
+    map: BTreeMap<String, Option<i32>>,
+    tree: Tree,
+    nested: Vec<Vec<(bool, char, f64)>>,
+    units: Vec<()>,
+}
+
+fn everything() -> Everything {
+    let leaf = || Box::new(Tree::Leaf);
+    Everything {
+        text: "some text".into(),
+        numbers: vec![1, 300, u64::MAX],
+        map: [("a".to_owned(), Some(-1)), ("b".to_owned(), None)].into(),
+        tree: Tree::Node(leaf(), 3, Box::new(Tree::Node(leaf(), 4, leaf()))),
+        nested: vec![vec![(true, 'x', 1.5)], vec![]],
+        units: vec![(); 3],
+    }
+}
+
+#[resumable]
+async fn inner(co: &mut Co<u32, u32>, list: Shared<Vec<u32>>, depth: u32) -> u32 {
+    let all = everything();
+    if depth > 0 {
+        let below = inner(co, list.clone(), depth - 1).await;
+        return below + all.numbers.len() as u32 + list.len() as u32;
+    }
+    let got = co.suspend(depth).await;
+    got + all.text.len() as u32
+}
+
+#[resumable]
+async fn outer(co: &mut Co<u32, u32>) -> u32 {
+    let list = Shared::new(vec![1, 2, 3]);
+    let mut sum = 0;
+    for item in 0..5u32 {
+        sum += item + inner(co, list.clone(), 3).await;
+    }
+    sum
+}
+
+/// A generator of numbers that is the same everywhere.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        (self.next() % n.max(1) as u64) as usize
+    }
+}
+
+/// Damages bytes in one of several ways.
+fn damage(bytes: &mut Vec<u8>, random: &mut Random) {
+    let at = random.below(bytes.len());
+    match random.below(8) {
+        0 => bytes[at] ^= 1 << random.below(8),
+        1 => bytes[at] = random.next() as u8,
+        2 => bytes.truncate(at),
+        3 => drop(bytes.remove(at)),
+        4 => bytes.insert(at, random.next() as u8),
+        5 => bytes[at] = [0, 0x7f, 0x80, 0xff][random.below(4)],
+        6 => {
+            // A length of many bytes.
+            let many = [0xff; 9].into_iter().take(1 + random.below(9));
+            drop(bytes.splice(at..at, many));
+        }
+        _ => {
+            let (from, count) = (random.below(bytes.len()), random.below(16));
+            let piece: Vec<u8> = bytes[from..].iter().take(count).copied().collect();
+            drop(bytes.splice(at..at, piece));
+        }
+    }
+    if bytes.is_empty() {
+        bytes.push(b'L');
+    }
+}
+
+/// Finds the checksum that goes with the bytes, so that what lies behind it is reached. It is known only
+/// to the crate: an image with the right structure tells it, byte by byte of four, by trying.
+fn mended(bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut mended = bytes.to_vec();
+    let sum = checksum(bytes.get(7..)?);
+    mended.get_mut(3..7)?.copy_from_slice(&sum.to_le_bytes());
+    Some(mended)
+}
+
+/// The checksum of the format, written down once more.
+fn checksum(bytes: &[u8]) -> u32 {
+    let step = |state: u64, word: &[u8]| {
+        let mut eight = [0; 8];
+        eight[..word.len()].copy_from_slice(word);
+        (state ^ u64::from_le_bytes(eight)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
+    };
+    let whole = bytes.len() / 8 * 8;
+    let state = bytes[..whole].chunks(8).fold(bytes.len() as u64, step);
+    let state = step(step(state, &bytes[whole..]), &[]);
+    (state ^ (state >> 32)) as u32
+}
+
+fn try_to_restore(bytes: &[u8]) -> bool {
+    let Ok(image) = Image::from_bytes(bytes) else { return false };
+    match Resumable::restore(outer, &image, &Options::new()) {
+        // What was restored can be stored: its frames are whole.
+        Ok(mut restored) => restored.snapshot(Format::Postcard).is_ok(),
+        Err(error) => error.to_string().is_empty(),
+    }
+}
+
+#[test]
+fn damaged_images_give_errors() {
+    let seed = std::env::var("LENO_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
+    let seconds = std::env::var("LENO_STRESS_SECONDS").ok().and_then(|s| s.parse().ok());
+    let rounds = if cfg!(miri) { 20 } else { 3_000 };
+    let (mut random, start) = (Random(seed), Instant::now());
+    let (mut co, _) = Resumable::start(&mut (), outer, ());
+    let originals = [Format::Postcard, Format::Json].map(|f| co.snapshot(f).unwrap().into_bytes());
+    let (mut tried, mut restored) = (0, 0);
+    while tried < rounds
+        || seconds.is_some_and(|seconds| start.elapsed() < Duration::from_secs(seconds))
+    {
+        let mut bytes = originals[random.below(2)].clone();
+        for _ in 0..=random.below(4) {
+            damage(&mut bytes, &mut random);
+        }
+        restored += usize::from(try_to_restore(&bytes));
+        if bytes[0] == b'L'
+            && let Some(mended) = mended(&bytes)
+        {
+            restored += usize::from(try_to_restore(&mended));
+        }
+        tried += 1;
+    }
+    println!("{tried} damaged images, {restored} of them could still be restored, seed {seed}");
+    assert!(restored > 0, "the damage is so great that nothing behind the checksum is reached");
+}
+
+#[test]
+fn each_cause_has_its_error() {
+    let (mut co, _) = Resumable::start(&mut (), outer, ());
+    let good = co.snapshot(Format::Postcard).unwrap().into_bytes();
+    let error = |bytes: &[u8]| Image::from_bytes(bytes).unwrap_err();
+    assert_eq!(error(b""), ImageError::NotAnImage);
+    assert_eq!(error(b"PNG and so on"), ImageError::NotAnImage);
+    assert_eq!(error(b"LF"), ImageError::Truncated);
+    assert_eq!(error(b"LF\x02and so on"), ImageError::Version(2));
+    for end in 3..good.len() {
+        assert!(
+            matches!(error(&good[..end]), ImageError::Truncated | ImageError::Corrupt),
+            "{end}"
+        );
+    }
+    for place in 3..good.len() {
+        let mut bytes = good.clone();
+        bytes[place] ^= 0x10;
+        assert!(matches!(error(&bytes), ImageError::Truncated | ImageError::Corrupt), "{place}");
+    }
+    let mut longer = good.clone();
+    longer.push(0);
+    assert_eq!(error(&longer), ImageError::Corrupt);
+    assert!(matches!(error(b"{\"frames\":[]}"), ImageError::Json(_)));
+    assert!(matches!(error(b"{\"leno\":9,\"frames\":[]}"), ImageError::Version(9)));
+    let empty = Image::from_frames(Vec::new());
+    assert!(Resumable::restore(outer, &empty, &Options::new()).is_err());
+}
+
+#[resumable]
+async fn growing(co: &mut Co<u32, u32>, tree: Tree, units: Vec<()>, words: Vec<u64>) -> u32 {
+    co.suspend(1).await
+        + units.len() as u32
+        + words.len() as u32
+        + u32::from(matches!(tree, Tree::Leaf))
+}
+
+/// An image of `growing` whose locals are these bytes.
+fn hostile(locals: [&[u8]; 3]) -> Image {
+    let (mut co, _) = Resumable::start(&mut (), growing, (Tree::Leaf, vec![], vec![]));
+    let mut bytes = co.snapshot(Format::Postcard).unwrap().into_bytes();
+    // Header, number of frames, three numbers of the frame, number of locals.
+    bytes.truncate(7 + 1 + 12 + 1);
+    for local in locals {
+        let mut length = local.len();
+        while length >= 0x80 {
+            bytes.push(length as u8 | 0x80);
+            length >>= 7;
+        }
+        bytes.push(length as u8);
+        bytes.extend_from_slice(local);
+    }
+    Image::from_bytes(mended(&bytes).unwrap()).unwrap()
+}
+
+#[test]
+fn what_is_honest_is_restored() {
+    let image = hostile([&[0], &[2], &[2, 1, 2]]);
+    let mut co = Resumable::restore(growing, &image, &Options::new()).unwrap();
+    assert_eq!(co.resume(&mut (), 0), State::Complete(5));
+}
+
+#[test]
+fn a_length_that_lies_allocates_nothing() {
+    let huge: &[u8] = &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 1, 2];
+    let image = hostile([&[0], &[0], huge]);
+    assert!(Resumable::restore(growing, &image, &Options::new()).is_err());
+}
+
+/// A million boxes in one another would overflow the stack while they are read.
+#[test]
+fn depth_is_bounded() {
+    let deep = vec![1; 1 << 20];
+    let image = hostile([&deep, &[0], &[0]]);
+    let error = Resumable::restore(growing, &image, &Options::new()).unwrap_err();
+    assert!(error.to_string().contains("deep"), "{error}");
+}
+
+/// Values without a size cost no bytes, so their number is bounded on its own.
+#[test]
+fn nothing_a_quintillion_times_is_refused() {
+    let huge: &[u8] = &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f];
+    let image = hostile([&[0], huge, &[0]]);
+    assert!(Resumable::restore(growing, &image, &Options::new()).is_err());
+}
