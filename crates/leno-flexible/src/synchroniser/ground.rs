@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::shared::Shared;
 use crate::{System, Threadless};
 
-/// Where a synchroniser is made: a [`System`] or a [`Threadless`] one. Nothing else is one.
+/// Where a synchroniser is made: a [`System`] or a [`Threadless`] one, or an `Arc` of one. Nothing else is one.
 ///
 /// In a threadless one whoever waits runs the coroutines of the synchroniser itself, so that a call which need not
 /// wait costs no change of threads. Code of users that runs in it (methods of monitors, bodies of chords)
@@ -43,5 +43,11 @@ impl Ground for System {
 impl Ground for Threadless {
     fn site(&self) -> Site {
         Site { shared: self.shared().clone(), is_threadless: true }
+    }
+}
+
+impl<G: Ground> Ground for Arc<G> {
+    fn site(&self) -> Site {
+        (**self).site()
     }
 }
