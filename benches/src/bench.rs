@@ -13,7 +13,9 @@ mod create;
 pub mod explore;
 pub mod files;
 pub mod flexible;
+pub mod frames;
 mod fresh;
+pub mod graphs;
 pub mod hop;
 pub mod http;
 mod instructions;
@@ -33,7 +35,7 @@ pub mod unwind;
 pub mod wake;
 
 /// Peers a user may name; leno itself always takes part.
-pub const PEERS: [&str; 15] = [
+pub const PEERS: &[&str] = &[
     "corosensei",
     "generator",
     "may",
@@ -45,6 +47,9 @@ pub const PEERS: [&str; 15] = [
     "dyn call",
     "callback",
     "iterator",
+    "state machine",
+    "async",
+    "rayon",
     "go",
     "luajit",
     "boost",
@@ -153,6 +158,9 @@ pub fn all() -> &'static [Bench] {
         memory::MEMORY,
         migrate::MIGRATE,
         tree::TREE_WALK,
+        graphs::BFS,
+        graphs::K_MEANS,
+        graphs::STREAM,
         components::MACHINE_CONTROL,
         instructions::INSTRUCTIONS,
         spawn::SPAWN_SUM,
@@ -175,6 +183,10 @@ pub fn all() -> &'static [Bench] {
         flexible::CALL,
         flexible::BUFFER,
         flexible::READERS,
+        frames::STORE,
+        frames::RESTORE,
+        frames::RESUME,
+        frames::MEMORY,
         explore::BUFFER,
         explore::QUEUE,
         sockets::ECHO,

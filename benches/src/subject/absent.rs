@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::bench::graphs::{CLUSTERS, Node, Point};
 use crate::bench::resume::Shape;
 use crate::bench::sockets::Kind;
 use crate::bench::tree::Tree;
@@ -102,6 +103,34 @@ pub fn servers(_: Kind, _: Connections, _: Load) -> Vec<Contender> {
 }
 
 pub fn pipeline() -> Vec<Contender> {
+    vec![]
+}
+
+pub fn bfs(_: &Arc<Node>, _: u64) -> Vec<Contender> {
+    vec![]
+}
+
+pub fn k_means(_: &Arc<Vec<Point>>, _: [Point; CLUSTERS]) -> Vec<Contender> {
+    vec![]
+}
+
+pub fn graph_stream() -> Vec<Contender> {
+    vec![]
+}
+
+pub fn frame_store(_: usize) -> Vec<Contender> {
+    vec![]
+}
+
+pub fn frame_restore(_: usize) -> Vec<Contender> {
+    vec![]
+}
+
+pub fn frame_resume(_: usize) -> Vec<Contender> {
+    vec![]
+}
+
+pub fn frame_memory() -> Vec<Contender> {
     vec![]
 }
 

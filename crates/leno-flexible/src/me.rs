@@ -108,6 +108,9 @@ impl<P: Send + 'static, R: Send + 'static> Me<P, R> {
 
     /// Is idle until it is kicked or resumed. Whoever has called stays blocked. (Rule 4.9.)
     ///
+    /// If whoever has called gives up meanwhile, the next call may be attached, and ends this, too: then
+    /// [`Self::parameter`] has something again.
+    ///
     /// # Blocking
     /// Until this coroutine is active again.
     ///

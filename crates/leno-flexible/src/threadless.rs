@@ -78,6 +78,10 @@ impl Threadless {
         AsyncBuilder::new(self.shared.clone(), name.into())
     }
 
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
     /// Its coroutines as they are, and who waits for whom.
     pub fn snapshot(&self) -> Snapshot {
         self.shared.lock().snapshot()

@@ -522,3 +522,60 @@ fn frames_move_between_threads() {
     let mut co = Resumable::restore(sum, &image, &Options::new()).unwrap();
     assert_eq!(co.resume(&mut (), 0), State::Complete("moved 41 6".into()));
 }
+
+/// Waits once, for nobody.
+struct Foreign(bool);
+
+impl Future for Foreign {
+    type Output = ();
+
+    fn poll(
+        mut self: std::pin::Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<()> {
+        if std::mem::replace(&mut self.0, true) {
+            std::task::Poll::Ready(())
+        } else {
+            std::task::Poll::Pending
+        }
+    }
+}
+
+/// Writes into the context when it is dropped.
+struct OnDrop<'a>(&'a mut Vec<u32>);
+
+impl Drop for OnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.push(1);
+    }
+}
+
+macro_rules! hidden {
+    () => {
+        Foreign(false).await
+    };
+}
+
+#[resumable]
+async fn stray(co: &mut Co<u32, u32, Vec<u32>>) -> u32 {
+    co.suspend(0).await;
+    {
+        let on_drop = OnDrop(co.ctx());
+        hidden!();
+        on_drop.0.push(2);
+    }
+    co.suspend(0).await
+}
+
+#[test]
+fn a_stray_future_is_dropped_while_the_context_is_lent() {
+    let mut context = Vec::new();
+    let (mut co, _) = Resumable::start(&mut context, stray, ());
+    let resumed = catch_unwind(AssertUnwindSafe(|| co.resume(&mut context, 1)));
+    let message = *resumed.unwrap_err().downcast::<&str>().unwrap();
+    assert!(message.contains("inside a macro"), "{message}");
+    assert_eq!(context, [1]);
+    assert!(co.is_poisoned() && co.depth() == 0);
+    drop(context);
+    drop(co);
+}

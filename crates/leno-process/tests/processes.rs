@@ -512,6 +512,29 @@ fn a_supervised_process_begins_again_with_the_next_call() {
 }
 
 #[test]
+fn one_that_cannot_begin_again_says_that_it_failed() {
+    let system = System::new(1).unwrap();
+    let plan = Plan::new().supervised(Supervision::Restart(5));
+    let clerk = system.start_with(plan, Clerk::default());
+    drop(clerk.fail().unwrap().wait());
+    let ended = system.run().unwrap();
+    assert_eq!((ended.restarts, ended.failures.len()), (0, 1));
+}
+
+#[test]
+fn a_system_that_is_dropped_ends_its_processes() {
+    let seen = Seen::default();
+    let system = System::new(1).unwrap();
+    let clerk = system.start(Clerk { seen: seen.clone(), sum: 0 });
+    clerk.note(1).unwrap();
+    system.wait_idle().unwrap();
+    drop(system);
+    assert_eq!(clerk.status(), Status::Terminated);
+    assert_eq!(text(&seen), "1", "it exits, without its last");
+    assert_eq!(clerk.note(2).unwrap_err().why, Refusal::Stopped);
+}
+
+#[test]
 fn what_escalates_stops_all_others() {
     let system = System::new(2).unwrap();
     let others = [0, 1, 2].map(|_| system.start(Clerk::default()));

@@ -235,8 +235,12 @@ impl Keyboard {
     fn read_keys(&mut self, me: &Me<Self>) {
         let mut keys = [0; 8];
         loop {
-            self.line.wait(Interest::READ).unwrap();
-            let read = self.line.get_ref().read(&mut keys).unwrap_or(0);
+            let seen = self.line.wait(Interest::READ).unwrap();
+            let Ok(read) = self.line.get_ref().read(&mut keys) else {
+                // There was nothing: waits for more.
+                self.line.clear(seen, Interest::READ);
+                continue;
+            };
             for key in &keys[..read] {
                 if *key == INTERRUPT {
                     return me.stop();

@@ -1,6 +1,5 @@
 //! A dialogue that lives in a file: every answer is a new process, which restores the coroutine, hands it
-//! the answer, and stores it again (Stadler 2011, section 5.2).
-//! With `run FILE [ANSWER]` this is that process; without, it starts them.
+//! the answer, and stores it again (Stadler 2011, section 5.2): `run FILE [ANSWER]` is that process.
 
 use std::path::Path;
 use std::process::Command;

@@ -38,6 +38,9 @@ const EXAMPLES: &[&str] = &[
     "23_bounded_buffer",
     "24_temperature",
     "25_real_time",
+    "26_read_write",
+    "27_santa",
+    "28_santa_coroutine",
     "30_questionnaire",
     "31_stored_tree_walk",
     "32_travelling_agent",
@@ -178,6 +181,24 @@ fn k55_circuit() {
 #[test]
 fn flexible() {
     prints_what_is_expected("15_flexible");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn f81_read_write() {
+    prints_what_is_expected("26_read_write");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn f86_santa() {
+    prints_what_is_expected("27_santa");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn f87_santa_coroutine() {
+    prints_what_is_expected("28_santa_coroutine");
 }
 
 /// Section 5.2 of Stadler 2011, word for word.

@@ -43,7 +43,7 @@
 //! Invariants: a message is taken by one chord, together with all others of it, or by none; messages of a post
 //! are taken in the order in which they were sent, callers of an enquiry are served in order of arrival.
 //!
-//! How: an enquiry is a desk, and chords of posts alone are looked at by one more coroutine, the *reactor*. Only
+//! How: an enquiry is a desk, and chords of posts alone are looked at by one more coroutine, the *conductor*. Only
 //! they take messages, and at most one of them is active: so what one has seen to be there, it can take.
 
 mod enquiry;
@@ -58,8 +58,8 @@ pub use self::header::Header;
 use self::header::Joined;
 use self::post::Bell;
 pub use self::post::{Post, PostError};
-use crate::shared::Shared;
-use crate::{Builder, Flexible, Me, System};
+use super::ground::{Ground, Site};
+use crate::{AsyncBuilder, AsyncMe, Builder, Flexible, Me};
 
 /// A chord of posts alone: if all are there, what it does with them.
 type Reaction = Arc<dyn Fn() -> Option<Box<dyn FnOnce() + Send>> + Send + Sync>;
@@ -73,45 +73,34 @@ pub struct Chords {
 }
 
 pub(super) struct Inner {
-    shared: Arc<Shared>,
+    site: Site,
     name: Arc<str>,
     bell: Arc<Bell>,
     reactions: Arc<Mutex<Vec<Reaction>>>,
-    reactor: Flexible<(), ()>,
+    conductor: Flexible<(), ()>,
 }
 
 impl Chords {
-    /// No chords yet; and a coroutine, `NAME.reactor`, for those of posts alone.
-    pub fn new(system: &System, name: &str) -> Chords {
+    /// No chords yet; and a coroutine, `NAME.conductor`, for those of posts alone.
+    pub fn new(system: &impl Ground, name: &str) -> Chords {
         let bell = Arc::new(Bell::default());
         let reactions: Arc<Mutex<Vec<Reaction>>> = Arc::default();
-        let (own, rung) = (reactions.clone(), bell.clone());
         let part: Arc<str> = format!("{name}.chord").into();
-        let reactor = system.create(format!("{name}.reactor"), move |me: &mut Me<(), ()>| {
-            while !rung.is_over() {
-                if let Some(body) = first(&own) {
-                    // In a coroutine of its own, as it may wait, or panic.
-                    let _ = me.create(part.clone(), move |_: &mut Me<(), ()>| body()).kick();
-                } else {
-                    me.passivate();
-                }
-            }
-        });
-        let shared = system.shared().clone();
-        Chords { inner: Arc::new(Inner { shared, name: name.into(), bell, reactions, reactor }) }
+        let site = system.site();
+        let conductor = conduct(&site, name, part, reactions.clone(), bell.clone());
+        Chords { inner: Arc::new(Inner { site, name: name.into(), bell, reactions, conductor }) }
     }
 
     /// Another asynchronous method, which belongs to no chord yet.
     pub fn post<T: Send + 'static>(&self, name: &str) -> Post<T> {
         let name = format!("{}.{name}", self.inner.name).into();
-        Post::new(name, self.inner.bell.clone(), self.inner.reactor.clone())
+        Post::new(name, self.inner.bell.clone(), self.inner.conductor.clone())
     }
 
     /// Another synchronous method: a coroutine, `NAME.ENQUIRY`. It belongs to no chord yet.
     pub fn enquiry<A: Send + 'static, R: Send + 'static>(&self, name: &str) -> Enquiry<A, R> {
         let name: Arc<str> = format!("{}.{name}", self.inner.name).into();
-        let builder = Builder::new(self.inner.shared.clone(), name.clone());
-        Enquiry::new(builder, name, &self.inner)
+        Enquiry::new(name, &self.inner)
     }
 
     /// Joins an enquiry and posts: when the enquiry is called and all the posts have a message, `body` runs
@@ -138,7 +127,7 @@ impl Chords {
     /// `&post`, or a tuple of such.
     ///
     /// If `body` panics, [`SystemBuilder::on_failure`](crate::SystemBuilder::on_failure) or
-    /// [`System::failures`] has that.
+    /// [`System::failures`](crate::System::failures) has that.
     ///
     /// # Panics
     /// When `posts` is `()`, which would run for ever, or when one is not of these chords.
@@ -153,7 +142,7 @@ impl Chords {
         });
         lock(&self.inner.reactions).push(reaction);
         self.inner.bell.set_reacts();
-        let _ = self.inner.reactor.prod();
+        let _ = self.inner.conductor.prod();
     }
 
     fn own<H: Header>(&self, posts: H) -> Joined<H::Messages> {
@@ -173,6 +162,41 @@ fn lock(reactions: &Mutex<Vec<Reaction>>) -> std::sync::MutexGuard<'_, Vec<React
     reactions.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Looks at chords of posts alone. Their bodies run in coroutines of their own, as they may wait, or panic.
+fn conduct(
+    site: &Site,
+    name: &str,
+    part: Arc<str>,
+    reactions: Arc<Mutex<Vec<Reaction>>>,
+    bell: Arc<Bell>,
+) -> Flexible<(), ()> {
+    let name = format!("{name}.conductor").into();
+    if site.is_threadless {
+        let builder = AsyncBuilder::new(site.shared.clone(), name);
+        return builder.create(move |mut me: AsyncMe<(), ()>| async move {
+            while !bell.is_over() {
+                match first(&reactions) {
+                    Some(body) => {
+                        let body = move |_: AsyncMe<(), ()>| async move { body() };
+                        let _ = me.create(part.clone(), body).kick();
+                    }
+                    None => me.passivate().await,
+                }
+            }
+        });
+    }
+    Builder::new(site.shared.clone(), name).create(move |me: &mut Me<(), ()>| {
+        while !bell.is_over() {
+            match first(&reactions) {
+                Some(body) => {
+                    let _ = me.create(part.clone(), move |_: &mut Me<(), ()>| body()).kick();
+                }
+                None => me.passivate(),
+            }
+        }
+    })
+}
+
 /// The first reaction that can run.
 fn first(reactions: &Mutex<Vec<Reaction>>) -> Option<Box<dyn FnOnce() + Send>> {
     let all = lock(reactions).clone();
@@ -182,7 +206,7 @@ fn first(reactions: &Mutex<Vec<Reaction>>) -> Option<Box<dyn FnOnce() + Send>> {
 impl Drop for Inner {
     fn drop(&mut self) {
         self.bell.end();
-        let _ = self.reactor.kick();
+        let _ = self.conductor.kick();
     }
 }
 

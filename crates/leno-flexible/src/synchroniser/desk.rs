@@ -1,6 +1,6 @@
 //! Desks: coroutines that serve one client at a time.
 //!
-//! The client's side is [`ask`], the coroutine's is [`attend`]. Three things can happen to a desk that has
+//! The client's side is [`ask`], the coroutine's is made by [`open`]. Three things can happen to a desk that has
 //! passivated with a client: it is prodded, and looks again; the client gives up, and prods it; the client
 //! gives up and the next one is attached at once. So a desk looks for a new parameter first, always, and
 //! then at the claim: one that is over is detached from, which is nobody's detach if its client is gone. A
@@ -17,41 +17,84 @@ use leno_context::unwind;
 use leno_kernel::has_policy;
 
 use super::claim::{Claim, Found, Outcome};
-use crate::{Builder, CallError, Failure, Flexible, Me, System};
+use super::ground::Site;
+use crate::policy::Pending;
+use crate::{AsyncBuilder, AsyncMe, Builder, CallError, Failure, Flexible, Me};
 
 /// A desk, as its clients know it.
 pub(super) type Desk<Q, G> = Flexible<Arc<Claim<Q, G>>, ()>;
 
-/// A desk to be made, which serves its clients in order of arrival.
-pub(super) fn builder(system: &System, name: &str, part: &str) -> Builder {
-    in_order(system.coroutine(format!("{name}.{part}")))
-}
-
-pub(super) fn in_order(builder: Builder) -> Builder {
-    // It does so anyhow, unless a driver decides; but this order is promised, and no choice.
-    if has_policy() { builder.serve(|_: &[_]| 0) } else { builder }
-}
-
-/// Serves clients until nobody can come any more.
-pub(super) fn attend<Q: Send + 'static, G: Send + 'static>(
-    me: &mut Me<Arc<Claim<Q, G>>, ()>,
-    mut serve: impl FnMut(&Arc<Claim<Q, G>>) -> Outcome,
-    is_over: impl Fn() -> bool,
-) {
-    let mut claim = None;
-    loop {
-        claim = me.parameter().or(claim);
-        let outcome = claim.as_ref().map(&mut serve);
-        if outcome != Some(Outcome::Waits) {
-            claim = None;
-            if is_over() {
-                return;
+/// Opens a desk, which serves clients in order of arrival until nobody can come any more.
+pub(super) fn open<Q: Send + 'static, G: Send + 'static>(
+    site: &Site,
+    name: Arc<str>,
+    mut serve: impl FnMut(&Arc<Claim<Q, G>>) -> Outcome + Send + 'static,
+    is_over: impl Fn() -> bool + Send + 'static,
+) -> Desk<Q, G> {
+    let shared = site.shared.clone();
+    // First come, first served is how it is anyhow, unless a driver decides; but it is promised here, and
+    // no choice.
+    let in_order = has_policy().then_some(|_: &[Pending]| 0);
+    if site.is_threadless {
+        let mut builder = AsyncBuilder::new(shared, name);
+        if let Some(in_order) = in_order {
+            builder = builder.serve(in_order);
+        }
+        builder.create(move |mut me: AsyncMe<_, ()>| async move {
+            let mut claim = None;
+            loop {
+                match next(me.parameter(), &mut claim, &mut serve, &is_over) {
+                    Next::Detach => me.detach(()).await,
+                    Next::Passivate => me.passivate().await,
+                    Next::End => return,
+                }
             }
+        })
+    } else {
+        let mut builder = Builder::new(shared, name);
+        if let Some(in_order) = in_order {
+            builder = builder.serve(in_order);
         }
-        match outcome {
-            Some(Outcome::Over) => me.detach(()),
-            Some(Outcome::Waits) | None => me.passivate(),
+        builder.create(move |me: &mut Me<_, ()>| {
+            let mut claim = None;
+            loop {
+                match next(me.parameter(), &mut claim, &mut serve, &is_over) {
+                    Next::Detach => me.detach(()),
+                    Next::Passivate => me.passivate(),
+                    Next::End => return,
+                }
+            }
+        })
+    }
+}
+
+/// What a desk does next.
+enum Next {
+    Detach,
+    Passivate,
+    End,
+}
+
+/// A desk that is active looks at its client.
+fn next<Q, G>(
+    parameter: Option<Arc<Claim<Q, G>>>,
+    claim: &mut Option<Arc<Claim<Q, G>>>,
+    serve: &mut impl FnMut(&Arc<Claim<Q, G>>) -> Outcome,
+    is_over: &impl Fn() -> bool,
+) -> Next {
+    if parameter.is_some() {
+        *claim = parameter;
+    }
+    let outcome = claim.as_ref().map(serve);
+    if outcome != Some(Outcome::Waits) {
+        *claim = None;
+        if is_over() {
+            return Next::End;
         }
+    }
+    match outcome {
+        Some(Outcome::Over) => Next::Detach,
+        Some(Outcome::Waits) | None => Next::Passivate,
     }
 }
 

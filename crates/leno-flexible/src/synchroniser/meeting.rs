@@ -14,8 +14,9 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::claim::{Claim, Outcome};
-use super::desk::{self, Desk, attend};
-use crate::{CallError, System};
+use super::desk::{self, Desk};
+use super::ground::Ground;
+use crate::CallError;
 
 /// A meeting has not taken place, or not with all: what was brought, or what those brought who were met, and why.
 ///
@@ -98,17 +99,24 @@ fn lock<A, E>(room: &Mutex<Room<A, E>>) -> MutexGuard<'_, Room<A, E>> {
 }
 
 impl<A: Send + 'static, E: Send + 'static> Meeting<A, E> {
-    pub(super) fn new(system: &System, name: &str) -> Arc<Meeting<A, E>> {
+    pub(super) fn new(system: &impl Ground, name: &str) -> Arc<Meeting<A, E>> {
+        let site = system.site();
         let room = Room { accepts: None, enters: None, is_over: false };
         let room = Arc::new(Mutex::new(room));
         let (own, over) = (room.clone(), room.clone());
-        let accept = desk::builder(system, name, "accept").create(move |me| {
-            attend(me, |claim| look_for_entrant(&own, claim), || lock(&over).is_over);
-        });
+        let accept = desk::open(
+            &site,
+            format!("{name}.accept").into(),
+            move |claim| look_for_entrant(&own, claim),
+            move || lock(&over).is_over,
+        );
         let (own, over) = (room.clone(), room.clone());
-        let enter = desk::builder(system, name, "enter").create(move |me| {
-            attend(me, |claim| look_for_master(&own, claim), || lock(&over).is_over);
-        });
+        let enter = desk::open(
+            &site,
+            format!("{name}.enter").into(),
+            move |claim| look_for_master(&own, claim),
+            move || lock(&over).is_over,
+        );
         Arc::new(Meeting { room, accept, enter })
     }
 

@@ -9,8 +9,8 @@
 //! | [`Monitor`] | a plain object whose calls are served one at a time, in the order a scheduler decides |
 //! | [`Chords`] | code that runs when several messages are there |
 //!
-//! All of them are made in a [`System`](crate::System), and are named for its [`Snapshot`](crate::Snapshot),
-//! which says who waits at which. Threads, coroutines of this and of other systems, and (by the `_async`
+//! All of them are made in a [`System`](crate::System) or a [`Threadless`](crate::Threadless) one, and are named
+//! for its [`Snapshot`](crate::Snapshot), which says who waits at which. Threads, coroutines of this and of other systems, and (by the `_async`
 //! forms) futures may wait at the same one. Whoever gives up, because its time is over, its future is
 //! dropped or its coroutine ends, leaves nothing behind: either it had what it came for, or it was never
 //! there. When the last handle is dropped, the coroutines inside end.
@@ -28,6 +28,7 @@
 pub mod chord;
 mod claim;
 mod desk;
+mod ground;
 mod meeting;
 pub mod monitor;
 mod nway;
@@ -37,6 +38,7 @@ mod semaphore;
 mod semaphore_binary;
 
 pub use chord::Chords;
+pub use ground::Ground;
 pub use meeting::MeetError;
 pub use monitor::Monitor;
 pub use nway::NWay;

@@ -44,14 +44,13 @@ use std::sync::Arc;
 pub use self::method::Method;
 use self::object::{Core, Lifeline};
 pub use self::object::{Request, Scheduler};
-use crate::System;
-use crate::shared::Shared;
+use super::ground::{Ground, Site};
 
 /// An object whose methods run one at a time, in the order a scheduler decides; see the [module](self).
 ///
 /// It is a handle: cloning it gives another one for the same object.
 pub struct Monitor<T> {
-    shared: Arc<Shared>,
+    site: Site,
     name: Arc<str>,
     core: Arc<Core<T>>,
     lifeline: Arc<Lifeline<T>>,
@@ -59,20 +58,20 @@ pub struct Monitor<T> {
 
 impl<T: Send + 'static> Monitor<T> {
     /// An object whose requests are served in order of arrival.
-    pub fn new(system: &System, name: &str, object: T) -> Monitor<T> {
+    pub fn new(system: &impl Ground, name: &str, object: T) -> Monitor<T> {
         Monitor::with_scheduler(system, name, object, |_: &T, _: &[Request]| Some(0))
     }
 
     /// The same with a scheduler.
     pub fn with_scheduler(
-        system: &System,
+        system: &impl Ground,
         name: &str,
         object: T,
         scheduler: impl Scheduler<T> + 'static,
     ) -> Monitor<T> {
         let core = Arc::new(Core::new(name.into(), object, Box::new(scheduler)));
         let lifeline = Arc::new(Lifeline::new(core.clone()));
-        Monitor { shared: system.shared().clone(), name: name.into(), core, lifeline }
+        Monitor { site: system.site(), name: name.into(), core, lifeline }
     }
 
     /// Another method: a coroutine, `NAME.METHOD`, that does this with the object. The method may wait for
@@ -85,7 +84,7 @@ impl<T: Send + 'static> Monitor<T> {
         body: impl FnMut(&mut T, A) -> R + Send + 'static,
     ) -> Method<A, R> {
         let name = name.into();
-        Method::new(&self.shared, &self.name, name, &self.core, self.lifeline.clone(), body)
+        Method::new(&self.site, &self.name, name, &self.core, self.lifeline.clone(), body)
     }
 
     /// Changes the scheduler, for those who wait already too.
@@ -97,7 +96,7 @@ impl<T: Send + 'static> Monitor<T> {
 impl<T> Clone for Monitor<T> {
     fn clone(&self) -> Self {
         Monitor {
-            shared: self.shared.clone(),
+            site: self.site.clone(),
             name: self.name.clone(),
             core: self.core.clone(),
             lifeline: self.lifeline.clone(),

@@ -6,9 +6,9 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use super::desk::{Unserved, ask, ask_async};
+use super::ground::Ground;
 use super::meeting::{Accepting, MeetError, Meeting};
 use super::rendezvous::entered;
-use crate::System;
 
 /// Where one who accepts meets n who enter, one after the other and in order of arrival, and gives each an `A`
 /// for its `E`. Each of those goes on as soon as it was met; whoever accepts goes on when it has met n.
@@ -40,7 +40,7 @@ impl<A: Clone + Send + 'static, E: Send + 'static> NWay<A, E> {
     ///
     /// # Panics
     /// When `n` is zero.
-    pub fn new(system: &System, name: &str, n: usize) -> NWay<A, E> {
+    pub fn new(system: &impl Ground, name: &str, n: usize) -> NWay<A, E> {
         let Some(n) = NonZeroUsize::new(n) else {
             panic!("the n-way rendezvous '{name}' is of nobody: n must be at least 1");
         };

@@ -13,7 +13,8 @@ use std::sync::{Arc, PoisonError, RwLock, TryLockError};
 use self::desks::{Client, Desks, Kind, Token};
 pub use self::guard::{ReadGuard, WriteGuard};
 use super::desk::{Unserved, ask, ask_async};
-use crate::{CallError, System};
+use super::ground::Ground;
+use crate::CallError;
 
 /// Who enters first when readers and writers wait for each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -55,13 +56,13 @@ pub struct ReadWrite<T> {
 
 impl<T> ReadWrite<T> {
     /// Two coroutines, `NAME.read` and `NAME.write`, and a value. Whoever comes first goes first.
-    pub fn new(system: &System, name: &str, value: T) -> ReadWrite<T> {
+    pub fn new(system: &impl Ground, name: &str, value: T) -> ReadWrite<T> {
         ReadWrite::with_preference(system, name, Preference::Arrival, value)
     }
 
     /// The same with another preference.
     pub fn with_preference(
-        system: &System,
+        system: &impl Ground,
         name: &str,
         preference: Preference,
         value: T,

@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::desk::{Unserved, ask, ask_async};
+use super::ground::Ground;
 use super::meeting::{Accepting, Entering, MeetError, Meeting};
-use crate::System;
 
 /// Where one who accepts and one who enters meet, and swap an `A` for an `E`: whoever comes first waits,
 /// then both go on. Many may come to either side; they meet in order of arrival.
@@ -32,7 +32,7 @@ pub struct Rendezvous<A = (), E = ()> {
 
 impl<A: Send + 'static, E: Send + 'static> Rendezvous<A, E> {
     /// Two coroutines, `NAME.accept` and `NAME.enter`.
-    pub fn new(system: &System, name: &str) -> Rendezvous<A, E> {
+    pub fn new(system: &impl Ground, name: &str) -> Rendezvous<A, E> {
         Rendezvous { meeting: Meeting::new(system, name) }
     }
 

@@ -8,9 +8,10 @@ use core::fmt;
 use core::time::Duration;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::claim::Outcome;
-use super::desk::{self, Desk, Unserved, ask, ask_async, attend};
-use crate::{CallError, System};
+use super::claim::{Claim, Outcome};
+use super::desk::{self, Desk, Unserved, ask, ask_async};
+use super::ground::Ground;
+use crate::CallError;
 
 /// A count that goes down to zero and no further: whoever wants to go down then waits, and goes in order of
 /// arrival.
@@ -64,24 +65,23 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
 
 impl Semaphore {
     /// A coroutine, `NAME.down`, and a count to begin with.
-    pub fn new(system: &System, name: &str, count: usize) -> Semaphore {
+    pub fn new(system: &impl Ground, name: &str, count: usize) -> Semaphore {
         let state = Arc::new(Mutex::new(State { count, waits: false, is_over: false }));
         let (own, over) = (state.clone(), state.clone());
-        let down = desk::builder(system, name, "down").create(move |me| {
-            let serve = |claim: &Arc<super::claim::Claim<Arc<Inner>, Hold>>| {
-                let outcome = claim.decide(|inner| {
-                    let mut state = lock(&own);
-                    state.waits = state.count == 0;
-                    state.count = state.count.checked_sub(1)?;
-                    Some(Hold { inner: Some(inner.clone()) })
-                });
-                if outcome == Outcome::Over {
-                    lock(&own).waits = false;
-                }
-                outcome
-            };
-            attend(me, serve, || lock(&over).is_over);
-        });
+        let serve = move |claim: &Arc<Claim<Arc<Inner>, Hold>>| {
+            let outcome = claim.decide(|inner| {
+                let mut state = lock(&own);
+                state.waits = state.count == 0;
+                state.count = state.count.checked_sub(1)?;
+                Some(Hold { inner: Some(inner.clone()) })
+            });
+            if outcome == Outcome::Over {
+                lock(&own).waits = false;
+            }
+            outcome
+        };
+        let name = format!("{name}.down").into();
+        let down = desk::open(&system.site(), name, serve, move || lock(&over).is_over);
         Semaphore { inner: Arc::new(Inner { state, down }) }
     }
 

@@ -8,8 +8,9 @@ use core::time::Duration;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::claim::{Claim, Outcome};
-use super::desk::{self, Desk, Unserved, ask, ask_async, attend};
-use crate::{CallError, System};
+use super::desk::{self, Desk, Unserved, ask, ask_async};
+use super::ground::Ground;
+use crate::CallError;
 
 /// A flag that one side waits for to be true and makes false, and the other waits for to be false and makes
 /// true: a buffer for one signal. Those who wait go in order of arrival.
@@ -67,20 +68,19 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
 
 impl BinarySemaphore {
     /// Two coroutines, `NAME.down` and `NAME.up`, and a flag that is true.
-    pub fn new(system: &System, name: &str) -> BinarySemaphore {
+    pub fn new(system: &impl Ground, name: &str) -> BinarySemaphore {
         BinarySemaphore::with_value(system, name, true)
     }
 
     /// The same, and the flag is `value`.
-    pub fn with_value(system: &System, name: &str, value: bool) -> BinarySemaphore {
+    pub fn with_value(system: &impl Ground, name: &str, value: bool) -> BinarySemaphore {
         let state = State { value, waits: [false; 2], is_over: false };
         let state = Arc::new(Mutex::new(state));
         let desks = [(Side::Down, "down"), (Side::Up, "up")].map(|(side, part)| {
-            let state = state.clone();
-            desk::builder(system, name, part).create(move |me| {
-                let serve = |claim: &Arc<Claim<Asking, Change>>| look(claim, side, &state);
-                attend(me, serve, || lock(&state).is_over);
-            })
+            let (own, over) = (state.clone(), state.clone());
+            let serve = move |claim: &Arc<Claim<Asking, Change>>| look(claim, side, &own);
+            let name = format!("{name}.{part}").into();
+            desk::open(&system.site(), name, serve, move || lock(&over).is_over)
         });
         BinarySemaphore { inner: Arc::new(Inner { state, desks }) }
     }

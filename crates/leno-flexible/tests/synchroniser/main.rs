@@ -1,10 +1,12 @@
 //! What is built from flexible coroutines, under every schedule.
 
 mod chords;
+mod from_monitors;
 mod meetings;
 mod monitors;
 mod read_write;
 mod semaphores;
+mod threadless;
 mod withdrawn;
 
 use std::time::Duration;

@@ -2,7 +2,7 @@
 //! schedule.
 
 use std::io::{Read, Write};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use leno_explore::Explorer;
@@ -158,17 +158,21 @@ fn p50_k_means_equals_the_plain_version() {
     });
 }
 
-/// A server on loopback that answers every request after some time, until its listener is dropped.
-fn server(answer: &'static str, delay: Duration) -> std::net::SocketAddr {
+/// When a server may answer.
+type Gate = Arc<(Mutex<bool>, Condvar)>;
+
+/// A server on loopback that answers two requests, when it may.
+fn server(answer: &'static str, gate: Gate) -> std::net::SocketAddr {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
         for stream in listener.incoming().take(2) {
-            let mut stream = stream.unwrap();
+            let (mut stream, gate) = (stream.unwrap(), gate.clone());
             std::thread::spawn(move || {
                 let mut request = [0; 3];
                 if stream.read_exact(&mut request).is_ok() {
-                    std::thread::sleep(delay);
+                    let closed = gate.0.lock().unwrap();
+                    drop(gate.1.wait_while(closed, |is_open| !*is_open).unwrap());
                     // Whoever asked may have gone.
                     let _ = stream.write_all(answer.as_bytes());
                 }
@@ -188,8 +192,13 @@ fn ask(address: std::net::SocketAddr) -> String {
 
 #[test]
 fn p51_of_two_servers_the_first_answer_counts() {
-    let slow = server("slow", Duration::from_secs(5));
-    let fast = server("fast", Duration::ZERO);
+    let (fast_gate, slow_gate) = (Gate::default(), Gate::default());
+    let (slow, fast) = (server("slow", slow_gate.clone()), server("fast", fast_gate.clone()));
+    let set = |gate: &Gate, is_open| {
+        *gate.0.lock().unwrap() = is_open;
+        gate.1.notify_all();
+    };
+    set(&fast_gate, true);
     in_other_modes!(|graph| {
         let mut fetch = |address: std::net::SocketAddr| {
             let (tx, rx) = graph.channel(1);
@@ -204,9 +213,12 @@ fn p51_of_two_servers_the_first_answer_counts() {
         let run = graph.build().unwrap();
         let either = run.outlet(either);
         assert_eq!(either.receive(), Some(Side::Right("fast".to_owned())));
-        // The other one is cancelled: whatever it sends is refused. Its thread ends by itself.
+        // The other one is cancelled: whatever it sends is refused.
         assert!(either.cancel());
-        core::mem::forget(run);
+        set(&slow_gate, true);
+        run.finish().unwrap();
+        assert_eq!(run.counters()[0].1.sent, 0);
+        set(&slow_gate, false);
     });
 }
 

@@ -126,6 +126,53 @@ fn p5_one_program_runs_in_all_modes() {
     assert_eq!(seen, [385; 4]);
 }
 
+fn squares<S: leno_graph::Schedule>(
+    cx: &leno_graph::NodeCx<'_, S>,
+    out: leno_graph::Sender<i32, S>,
+) {
+    (0..5).for_each(|i| _ = out.send(cx, i * i));
+}
+
+#[test]
+fn p11_a_deterministic_body_runs_in_all_graphs() {
+    in_all_modes!(|graph| {
+        let (tx, rx) = graph.channel(1);
+        graph.node("squares", tx, squares);
+        assert_eq!(graph.build().unwrap().outlet(rx).sum::<i32>(), 30);
+    });
+    // Also where a body that need not be deterministic calls it.
+    in_other_modes!(|graph| {
+        let (tx, rx) = graph.channel(1);
+        graph.free_node("squares", tx, |cx, tx| squares(cx, tx));
+        assert_eq!(graph.build().unwrap().outlet(rx).sum::<i32>(), 30);
+    });
+}
+
+#[test]
+fn p12_other_graphs_offer_all_that_deterministic_ones_do() {
+    in_all_modes!(|empty| {
+        let mut graph = empty.growing();
+        let (tx, numbers) = graph.named("numbers", 2);
+        let node = graph.node("numbers", tx, range(0, 3));
+        graph.rates(node, &[], &[1]);
+        let wire = graph.wire("wire", 1);
+        let (out, ones) = (graph.output(&wire), graph.input(&wire));
+        graph.stackless(
+            "ones",
+            out,
+            |cx, out| async move { while out.send_async(&cx, 1).await {} },
+        );
+        let pairs = graph.join((numbers, ones));
+        assert!(graph.guarantees().unwrap().progress.is_certain());
+        let run = graph.build().unwrap();
+        run.start(node);
+        assert_eq!(run.name(node), "numbers");
+        assert_eq!(run.outlet(pairs).collect::<Vec<_>>(), [(0, 1), (1, 1), (2, 1)]);
+        run.finish().unwrap();
+        assert_eq!(run.temperature(node), Temperature::Ended);
+    });
+}
+
 #[test]
 fn p29_a_sequential_graph_is_on_one_thread_and_takes_what_is_not_send() {
     let here = std::thread::current().id();

@@ -63,7 +63,8 @@ pub enum Supervision {
     #[default]
     Stop,
     /// It begins again with a new state, and goes on with the next call; when it has failed more often
-    /// than this, as [`Supervision::Escalate`].
+    /// than this, or no new state can be made of it ([`Plan::prepare_with`] can), as
+    /// [`Supervision::Escalate`].
     Restart(u32),
     /// It ends, and with it the processes of its system: each serves what is queued.
     Escalate,
@@ -243,22 +244,37 @@ fn drive<P: Process>(
     let mailbox = &ends.0;
     mailbox.begin();
     let mut failures = 0;
+    // With what it has failed, if it is to begin again.
+    let mut before = None;
     let result = loop {
+        let has_failed = before.is_some();
         let life = catch_unwind(AssertUnwindSafe(|| {
-            let Some(mut process) = make() else { return };
+            let Some(mut process) = make() else { return false };
+            if has_failed {
+                mailbox.group().into_iter().for_each(|group| group.restarted());
+            }
             process.run(me);
             while me.exe_next(&mut process) {}
             process.stopped();
+            true
         }));
-        let Err(payload) = life else { break Ok(()) };
-        if unwind::is_exit(&*payload) {
-            break Err(payload);
-        }
-        failures += 1;
-        if matches!(supervision, Supervision::Restart(most) if failures <= most) {
-            mailbox.group().into_iter().for_each(|group| group.restarted());
-            continue;
-        }
+        let payload = match life {
+            Ok(true) => break Ok(()),
+            // There is no other state to begin again with.
+            Ok(false) => match before.take() {
+                Some(payload) => payload,
+                None => break Ok(()),
+            },
+            Err(payload) if unwind::is_exit(&*payload) => break Err(payload),
+            Err(payload) => {
+                failures += 1;
+                if matches!(supervision, Supervision::Restart(most) if failures <= most) {
+                    before = Some(payload);
+                    continue;
+                }
+                payload
+            }
+        };
         let Some(group) = mailbox.group() else { break Err(payload) };
         group.failed(Failure { process: mailbox.about.name.clone(), payload });
         if supervision != Supervision::Stop {

@@ -9,8 +9,8 @@ use super::Inner;
 use super::header::Joined;
 use super::post::Bell;
 use crate::synchroniser::claim::{Claim, Outcome};
-use crate::synchroniser::desk::{self, Desk, answered, ask, ask_async, attend, guarded};
-use crate::{Builder, CallError, Failure};
+use crate::synchroniser::desk::{self, Desk, answered, ask, ask_async, guarded};
+use crate::{CallError, Failure};
 
 /// A synchronous method of [`Chords`](super::Chords), to be called with an `A` for an `R`.
 ///
@@ -37,15 +37,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<A: Send + 'static, R: Send + 'static> Enquiry<A, R> {
-    pub(super) fn new(builder: Builder, name: Arc<str>, inner: &Arc<Inner>) -> Enquiry<A, R> {
+    pub(super) fn new(name: Arc<str>, inner: &Arc<Inner>) -> Enquiry<A, R> {
         let chords: Arc<Mutex<Vec<Chord<A, R>>>> = Arc::default();
         let waits = Arc::new(AtomicBool::new(false));
         let bell = inner.bell.clone();
         let (own, says, called) = (chords.clone(), waits.clone(), name.clone());
-        let desk: Desk<A, _> = desk::in_order(builder).create(move |me| {
-            let serve = |claim: &Arc<Claim<_, _>>| look(&called, &own, &says, claim);
-            attend(me, serve, || bell.is_over());
-        });
+        let serve = move |claim: &Arc<Claim<_, _>>| look(&called, &own, &says, claim);
+        let desk: Desk<A, _> = desk::open(&inner.site, name.clone(), serve, move || bell.is_over());
         let handle = desk.clone();
         inner.bell.add(
             waits,

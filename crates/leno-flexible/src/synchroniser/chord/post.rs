@@ -66,7 +66,7 @@ pub(super) struct Queue<T> {
     pub(super) name: Arc<str>,
     messages: Mutex<VecDeque<T>>,
     pub(super) bell: Arc<Bell>,
-    reactor: Flexible<(), ()>,
+    conductor: Flexible<(), ()>,
 }
 
 impl<T> Queue<T> {
@@ -92,8 +92,8 @@ pub struct PostError<T> {
 }
 
 impl<T: Send + 'static> Post<T> {
-    pub(super) fn new(name: Arc<str>, bell: Arc<Bell>, reactor: Flexible<(), ()>) -> Post<T> {
-        Post { queue: Arc::new(Queue { name, messages: Mutex::default(), bell, reactor }) }
+    pub(super) fn new(name: Arc<str>, bell: Arc<Bell>, conductor: Flexible<(), ()>) -> Post<T> {
+        Post { queue: Arc::new(Queue { name, messages: Mutex::default(), bell, conductor }) }
     }
 
     /// Sends a message, which is kept until a chord takes it. Never waits, and may be called anywhere.
@@ -102,14 +102,14 @@ impl<T: Send + 'static> Post<T> {
     /// When the system or the last handle of the [`Chords`](super::Chords) and its enquiries is gone.
     pub fn send(&self, message: T) -> Result<(), PostError<T>> {
         let queue = &*self.queue;
-        if queue.bell.is_over() || queue.reactor.state() == State::Terminated {
+        if queue.bell.is_over() || queue.conductor.state() == State::Terminated {
             let refusal = Refusal::Stopped { coroutine: queue.name.clone() };
             return Err(PostError { message, refusal });
         }
         queue.lock().push_back(message);
         queue.bell.ring();
         if queue.bell.reacts.load(SeqCst) {
-            let _ = queue.reactor.prod();
+            let _ = queue.conductor.prod();
         }
         Ok(())
     }

@@ -5,10 +5,10 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use super::object::{Claimed, Core, Lifeline};
-use crate::shared::Shared;
 use crate::synchroniser::claim::{Claim, Outcome};
-use crate::synchroniser::desk::{self, Desk, answered, ask, ask_async, attend, guarded};
-use crate::{Builder, CallError, Failure};
+use crate::synchroniser::desk::{self, Desk, answered, ask, ask_async, guarded};
+use crate::synchroniser::ground::Site;
+use crate::{CallError, Failure};
 
 /// What a client asks.
 struct Asking<A> {
@@ -60,7 +60,7 @@ impl Drop for Client<'_> {
 
 impl<A: Send + 'static, R: Send + 'static> Method<A, R> {
     pub(super) fn new<T: Send + 'static>(
-        shared: &Arc<Shared>,
+        site: &Site,
         monitor: &str,
         name: Arc<str>,
         core: &Arc<Core<T>>,
@@ -69,12 +69,9 @@ impl<A: Send + 'static, R: Send + 'static> Method<A, R> {
     ) -> Method<A, R> {
         let number = core.add(name.clone());
         let name: Arc<str> = format!("{monitor}.{name}").into();
-        let builder = desk::in_order(Builder::new(shared.clone(), name.clone()));
-        let own = core.clone();
-        let desk: Desk<Asking<A>, _> = builder.create(move |me| {
-            let serve = |claim: &Arc<Claim<_, _>>| run(&own, number, &name, claim, &mut body);
-            attend(me, serve, || own.is_over());
-        });
+        let (own, over, called) = (core.clone(), core.clone(), name.clone());
+        let serve = move |claim: &Arc<Claim<_, _>>| run(&own, number, &called, claim, &mut body);
+        let desk: Desk<Asking<A>, _> = desk::open(site, name, serve, move || over.is_over());
         let handle = desk.clone();
         core.set_rouse(
             number,

@@ -18,9 +18,9 @@ use core::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Preference;
-use crate::System;
 use crate::synchroniser::claim::{Claim, Outcome};
-use crate::synchroniser::desk::{self, Desk, attend};
+use crate::synchroniser::desk::{self, Desk};
+use crate::synchroniser::ground::Ground;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -99,15 +99,13 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
 }
 
 impl Desks {
-    pub(super) fn new(system: &System, name: &str, preference: Preference) -> Desks {
+    pub(super) fn new(system: &impl Ground, name: &str, preference: Preference) -> Desks {
         let state = Arc::new(Mutex::new(State { preference, ..State::default() }));
         let of = [(Kind::Read, "read"), (Kind::Write, "write")].map(|(kind, part)| {
-            let state = state.clone();
-            desk::builder(system, name, part).create(move |me| {
-                let mut last = None;
-                let serve = |claim: &Arc<Claim<Asking, Token>>| look(claim, kind, &mut last);
-                attend(me, serve, || lock(&state).is_over);
-            })
+            let (own, mut last) = (state.clone(), None);
+            let serve = move |claim: &Arc<Claim<Asking, Token>>| look(claim, kind, &mut last);
+            let name = format!("{name}.{part}").into();
+            desk::open(&system.site(), name, serve, move || lock(&own).is_over)
         });
         Desks { state, of }
     }
