@@ -11,9 +11,13 @@ use crate::outcome::{Outcome, Verdict};
 mod components;
 mod create;
 pub mod explore;
+pub mod files;
+pub mod flexible;
 pub mod frames;
 mod fresh;
+pub mod graphs;
 pub mod hop;
+pub mod http;
 mod instructions;
 pub mod memory;
 pub mod messages;
@@ -31,7 +35,7 @@ pub mod unwind;
 pub mod wake;
 
 /// Peers a user may name; leno itself always takes part.
-pub const PEERS: [&str; 16] = [
+pub const PEERS: &[&str] = &[
     "corosensei",
     "generator",
     "may",
@@ -39,11 +43,13 @@ pub const PEERS: [&str; 16] = [
     "async-executor",
     "async-io",
     "thread",
+    "parking_lot",
     "dyn call",
     "callback",
     "iterator",
     "state machine",
     "async",
+    "rayon",
     "go",
     "luajit",
     "boost",
@@ -138,7 +144,7 @@ impl Scale {
 
 /// Every bench, in the order of the report.
 pub fn all() -> &'static [Bench] {
-    static ALL: [Bench; 41] = [
+    static ALL: &[Bench] = &[
         resume::DEPTH_0,
         resume::DEPTH_1,
         resume::DEPTH_4,
@@ -152,6 +158,9 @@ pub fn all() -> &'static [Bench] {
         memory::MEMORY,
         migrate::MIGRATE,
         tree::TREE_WALK,
+        graphs::BFS,
+        graphs::K_MEANS,
+        graphs::STREAM,
         components::MACHINE_CONTROL,
         instructions::INSTRUCTIONS,
         spawn::SPAWN_SUM,
@@ -171,6 +180,9 @@ pub fn all() -> &'static [Bench] {
         timers::FIRE,
         timers::TIMEOUT,
         wake::WAKE,
+        flexible::CALL,
+        flexible::BUFFER,
+        flexible::READERS,
         frames::STORE,
         frames::RESTORE,
         frames::RESUME,
@@ -180,6 +192,8 @@ pub fn all() -> &'static [Bench] {
         sockets::ECHO,
         sockets::ECHO_IDLE,
         sockets::CONNECT,
+        http::HTTP,
+        files::FILE_READ,
     ];
-    &ALL
+    ALL
 }

@@ -43,7 +43,13 @@ impl Machine {
 
 /// Bytes this process holds in memory: resident pages and the page tables that map them.
 pub fn resident_bytes() -> u64 {
-    let of = |key| kib("/proc/self/status", key).unwrap_or(0) * 1024;
+    resident_bytes_of(std::process::id())
+}
+
+/// The same of another process.
+pub fn resident_bytes_of(process: u32) -> u64 {
+    let path = format!("/proc/{process}/status");
+    let of = |key| kib(&path, key).unwrap_or(0) * 1024;
     of("VmRSS") + of("VmPTE")
 }
 

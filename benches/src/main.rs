@@ -41,6 +41,9 @@ fn main() -> ExitCode {
     if args.first().is_some_and(|arg| arg == child::ARGUMENT) {
         child::main(&args[1..]);
     }
+    if args.first().is_some_and(|arg| arg == serve::apart::ARGUMENT) {
+        serve::apart::main(&args[1..]);
+    }
     match options::parse(&args) {
         Ok(Request::Help) => {
             print!("{}", options::HELP);

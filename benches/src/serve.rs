@@ -2,11 +2,14 @@
 //!
 //! A contender is a server: a function that is given a listener and how many connections will come, and
 //! returns when all of them have ended. It runs on a thread of its own, on the first processor; the load
-//! comes from this thread, on the second, and is the same for all (`serve/load.rs`). What the process has
-//! used of its processors beyond what the load has, the server has used.
+//! comes from this thread, or from a process of its own (`serve/apart.rs`, `serve/wrk.rs`), on the second,
+//! and is the same for all (`serve/load.rs`). What the process has used of its processors beyond what the
+//! load has, the server has used.
 
+pub mod apart;
 pub mod load;
 mod processor;
+pub mod wrk;
 
 use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -29,7 +32,15 @@ pub struct Served {
 }
 
 /// What comes to a server: so many connections, and `n` operations in all.
-pub type Load = fn(SocketAddr, usize, u64) -> std::result::Result<Served, Failure>;
+pub type Load = fn(Target, usize, u64) -> std::result::Result<Served, Failure>;
+
+/// Who is under load.
+#[derive(Clone, Copy)]
+pub struct Target {
+    pub address: SocketAddr,
+    /// The process of the server.
+    pub process: u32,
+}
 
 /// How many connections a load makes.
 #[derive(Clone, Copy)]
@@ -64,7 +75,8 @@ pub fn contender(
             server(listener, connections)
         });
         processor::pin(1);
-        let turn = under(|| load(address, connections, n))?;
+        let target = Target { address, process: std::process::id() };
+        let turn = under(|| load(target, connections, n))?;
         serves.join().map_err(|_| Failure::failed("the server panicked"))??;
         Ok(turn)
     })
@@ -108,12 +120,16 @@ pub fn external(
         let port = word().parse().map_err(|_| Failure::failed("it printed no port"))?;
         processor::pin(1);
         let before = processor::used_by_children();
-        let served = load((Ipv4Addr::LOCALHOST, port).into(), connections, n)?;
+        let address = (Ipv4Addr::LOCALHOST, port).into();
+        let served = load(Target { address, process: server.id() }, connections, n)?;
         let version = word();
         server.wait().map_err(Failure::failed)?;
         let used = (processor::used_by_children() - before).as_nanos() as f64;
-        let note =
+        let mut note =
             format!("{:.2} µs of processor each, all told", used / 1e3 / served.count as f64);
+        if let Some(more) = served.note {
+            note = format!("{note}, {more}");
+        }
         let turn = Turn::ns(served.took, served.count).with_note(note);
         Ok(Turn { version: Some(version), ..turn })
     })

@@ -5,7 +5,11 @@
 
 mod create;
 mod explore;
+mod files;
+mod flexible;
 mod frames;
+mod graphs;
+mod http;
 mod memory;
 mod messages;
 mod migrate;
@@ -23,7 +27,11 @@ mod wake;
 
 pub use create::{create_new_stack, create_run_finish, first_resume};
 pub use explore::{explore_buffer, explore_queue};
+pub use files::file_read;
+pub use flexible::{buffer, call, readers};
 pub use frames::{frame_memory, frame_restore, frame_resume, frame_store};
+pub use graphs::{bfs, graph_stream, k_means};
+pub use http::http;
 pub use memory::memory;
 pub use messages::{relay, relay_across_cores, relay_by_threads};
 pub use migrate::migrate;

@@ -25,7 +25,8 @@ pub fn prepare(tool: Tool) -> Prepared {
 fn go() -> Prepared {
     let go = found("go", Tool::Go)?;
     let program = output_directory()?.join("hop-go");
-    let source = ["go/hop.go", "go/messages.go", "go/sockets.go"].map(|file| sources().join(file));
+    let source = ["go/hop.go", "go/http.go", "go/messages.go", "go/sockets.go"]
+        .map(|file| sources().join(file));
     // The toolchain that is here is the one to measure: it must not fetch another.
     let mut build = Command::new(go);
     build.env("GOTOOLCHAIN", "local").arg("build").arg("-o").arg(&program).args(source);

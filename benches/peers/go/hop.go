@@ -29,6 +29,10 @@ func main() {
 		"ring": ring(false), "ring-2": ring(true), "chain": chain, "stream": stream,
 		"select": selects, "timers": timers, "timeout": timeout,
 	}
+	if os.Args[1] == "http" {
+		serveHttp()
+		return
+	}
 	if serve := servers[os.Args[1]]; serve != nil {
 		listen(serve, k)
 		return

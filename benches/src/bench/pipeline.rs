@@ -23,6 +23,7 @@ pub const PIPELINE: Bench = Bench {
         let verdicts = [
             outcome.at_most(None, "leno fused", "iterator", 1.1),
             outcome.at_most(None, "leno fused chip", "leno", 0.5),
+            outcome.at_most(None, "leno fused whole", "leno fused chip", 0.5),
             outcome.at_most(None, "leno", "tokio", 1.0),
         ];
         verdicts.into_iter().flatten().collect()

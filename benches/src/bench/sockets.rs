@@ -10,7 +10,7 @@ use crate::external::Tool;
 use crate::outcome::Outcome;
 use crate::outcome::Verdict;
 use crate::peers;
-use crate::serve::{self, Connections, Server, load};
+use crate::serve::{self, Connections, Server, apart, load};
 use crate::subject;
 
 /// What is read at once.
@@ -42,8 +42,8 @@ pub const ECHO_IDLE: Bench = Bench {
     chart: Chart::Dots,
     cases: |scale| {
         let connections = Connections::So(load::BUSY + scale.pick(1_000, 10_000));
-        let mut contenders = servers(Kind::Echo, connections, load::echo_beside_idle);
-        contenders.push(serve::external(Tool::Go, "echo", connections, load::echo_beside_idle));
+        let mut contenders = servers(Kind::Echo, connections, apart::echo_beside_idle);
+        contenders.push(serve::external(Tool::Go, "echo", connections, apart::echo_beside_idle));
         vec![case(scale, scale.pick(5_000, 50_000), contenders)]
     },
     judge: ahead_of_all,
@@ -140,7 +140,7 @@ fn may_greet(listener: TcpListener, connections: usize) -> Result<(), Failure> {
     by_may(listener, connections, greet)
 }
 
-fn by_may(
+pub fn by_may(
     listener: TcpListener,
     connections: usize,
     serve: fn(may::net::TcpStream),

@@ -5,9 +5,9 @@ use std::net::{SocketAddr, TcpStream};
 
 use polling::{Event, Events, PollMode, Poller};
 
-use super::{Served, processor, timed};
+use super::{Served, Target, processor, timed};
 use crate::contender::Failure;
-use crate::machine::resident_bytes;
+use crate::machine::resident_bytes_of;
 
 /// What goes back and forth.
 pub const MESSAGE: usize = 64;
@@ -16,24 +16,21 @@ pub const MESSAGE: usize = 64;
 pub const BUSY: usize = 64;
 
 /// Each connection sends a message and waits for its echo, `n` times in all.
-pub fn echo(address: SocketAddr, connections: usize, n: u64) -> Result<Served, Failure> {
-    let clients = open(address, connections)?;
+pub fn echo(target: Target, connections: usize, n: u64) -> Result<Served, Failure> {
+    let clients = open(target.address, connections)?;
     let (talked, took) = timed(|| talk(&clients, n));
     talked?;
     Ok(Served { took, count: n, note: None })
 }
 
 /// The same by [`BUSY`] of them, beside others that say nothing.
-pub fn echo_beside_idle(
-    address: SocketAddr,
-    connections: usize,
-    n: u64,
-) -> Result<Served, Failure> {
+pub fn echo_beside_idle(target: Target, connections: usize, n: u64) -> Result<Served, Failure> {
     let files = processor::open_files();
-    if files < 2 * connections as u64 + 100 {
-        let why = format!("{files} files may be open here, {} are needed", 2 * connections + 100);
+    if files < connections as u64 + 100 {
+        let why = format!("{files} files may be open here, {} are needed", connections + 100);
         return Err(Failure::Skipped(why));
     }
+    let (address, resident_bytes) = (target.address, || resident_bytes_of(target.process));
     let busy = open(address, BUSY)?;
     talk(&busy, n / 10 + 1)?;
     let before = resident_bytes();
@@ -48,10 +45,10 @@ pub fn echo_beside_idle(
 }
 
 /// One connection after the other, each ended when the server has sent a byte.
-pub fn connect(address: SocketAddr, _: usize, n: u64) -> Result<Served, Failure> {
+pub fn connect(target: Target, _: usize, n: u64) -> Result<Served, Failure> {
     let (done, took) = timed(|| -> std::io::Result<()> {
         for _ in 0..n {
-            let mut client = TcpStream::connect(address)?;
+            let mut client = TcpStream::connect(target.address)?;
             client.read_exact(&mut [0])?;
             // Without this the address would be kept for a minute.
             socket2::SockRef::from(&client).set_linger(Some(core::time::Duration::ZERO))?;

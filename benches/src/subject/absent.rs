@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::bench::graphs::{CLUSTERS, Node, Point};
 use crate::bench::resume::Shape;
 use crate::bench::sockets::Kind;
 use crate::bench::tree::Tree;
@@ -105,6 +106,18 @@ pub fn pipeline() -> Vec<Contender> {
     vec![]
 }
 
+pub fn bfs(_: &Arc<Node>, _: u64) -> Vec<Contender> {
+    vec![]
+}
+
+pub fn k_means(_: &Arc<Vec<Point>>, _: [Point; CLUSTERS]) -> Vec<Contender> {
+    vec![]
+}
+
+pub fn graph_stream() -> Vec<Contender> {
+    vec![]
+}
+
 pub fn frame_store(_: usize) -> Vec<Contender> {
     vec![]
 }
@@ -118,5 +131,25 @@ pub fn frame_resume(_: usize) -> Vec<Contender> {
 }
 
 pub fn frame_memory() -> Vec<Contender> {
+    vec![]
+}
+
+pub fn http(_: Connections, _: Load) -> Vec<Contender> {
+    vec![]
+}
+
+pub fn file_read() -> Vec<Contender> {
+    vec![]
+}
+
+pub fn call(_: u64) -> Vec<Contender> {
+    vec![]
+}
+
+pub fn buffer(_: u64) -> Vec<Contender> {
+    vec![]
+}
+
+pub fn readers(_: u64) -> Vec<Contender> {
     vec![]
 }

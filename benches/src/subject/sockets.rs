@@ -21,7 +21,11 @@ pub fn servers(kind: Kind, connections: Connections, load: Load) -> Vec<Contende
     }
 }
 
-fn serve(listener: TcpListener, connections: usize, each: fn(TcpStream)) -> Result<(), Failure> {
+pub fn serve(
+    listener: TcpListener,
+    connections: usize,
+    each: fn(TcpStream),
+) -> Result<(), Failure> {
     run(move || {
         let listener = Listener::from_std(listener)?;
         for _ in 0..connections {

@@ -119,7 +119,11 @@ fn in_turn(stages: &[ControlType], checked: bool) -> Result<ControlType, Pipelin
     Ok(whole)
 }
 
-fn one_port(stage: usize, ports: Vec<Port>, does: &'static str) -> Result<(), PipelineError> {
+pub(crate) fn one_port(
+    stage: usize,
+    ports: Vec<Port>,
+    does: &'static str,
+) -> Result<(), PipelineError> {
     match ports.len() {
         0 | 1 => Ok(()),
         _ => Err(PipelineError::SeveralPorts { stage, does, ports }),

@@ -9,6 +9,8 @@ use core::cell::RefCell;
 use leno_channel::Label;
 use leno_control::{ControlType, Event, Monitor, Port, Violation};
 
+use crate::room::roomy;
+
 /// See the module.
 pub(crate) struct Held {
     monitor: RefCell<Monitor>,
@@ -22,7 +24,7 @@ impl Held {
         let events = control.events();
         let is_named = |event: &Event| event.port().is_some_and(|port| *port != Port::UNNAMED);
         Held {
-            monitor: RefCell::new(Monitor::new(control)),
+            monitor: RefCell::new(roomy(|| Monitor::new(control))),
             has_ports: events.iter().any(is_named),
             has_spawns: events.contains(&Event::Spawn),
         }

@@ -38,6 +38,7 @@ mod look;
 mod output;
 mod parcel;
 mod reader_first;
+mod room;
 mod run;
 mod scheduler;
 mod stackless;

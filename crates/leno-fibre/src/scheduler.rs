@@ -3,7 +3,7 @@
 //! A run that is started inside a fibre of another one suspends that whole run until it returns. So
 //! the runs of a thread are nested, and only the innermost is current. Under exploration several
 //! threads share one, each with runs of its own: a run is found by the system that runs the calling
-//! code, not by its place in a list.
+//! code, which keeps it.
 
 use core::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -11,8 +11,6 @@ use std::rc::{Rc, Weak};
 use leno_kernel::{LocalSystem, Object};
 
 use crate::wire::Wire;
-
-thread_local!(static RUNS: RefCell<Vec<(Object, Rc<Scheduler>)>> = const { RefCell::new(Vec::new()) });
 
 /// Whether a scheduler runs its fibres now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -54,11 +52,7 @@ struct Channels {
 impl Scheduler {
     /// That of the run which runs the calling code.
     pub(crate) fn current() -> Option<Rc<Scheduler>> {
-        let system = leno_kernel::current_system()?;
-        RUNS.with_borrow(|runs| {
-            let own = runs.iter().rev().find(|(other, _)| *other == system);
-            own.map(|(_, scheduler)| scheduler.clone())
-        })
+        leno_kernel::lodger()?.downcast().ok()
     }
 
     /// Calls `f` while a new scheduler for `system` is current.
@@ -74,9 +68,9 @@ impl Scheduler {
             system: Rc::downgrade(system),
             channels: RefCell::default(),
         });
-        let entered = Entered { object: system.object(), scheduler };
+        let entered = Entered { system: system.clone(), scheduler };
         entered.outer_becomes(SchedulerState::Suspended);
-        RUNS.with_borrow_mut(|runs| runs.push((entered.object, entered.scheduler.clone())));
+        system.lodge(Some(entered.scheduler.clone()));
         f(&entered.scheduler)
     }
 
@@ -115,7 +109,7 @@ impl Scheduler {
 
 /// Leaves when it is dropped, also by a panic.
 struct Entered {
-    object: Object,
+    system: Rc<LocalSystem>,
     scheduler: Rc<Scheduler>,
 }
 
@@ -130,7 +124,7 @@ impl Entered {
 impl Drop for Entered {
     fn drop(&mut self) {
         self.outer_becomes(SchedulerState::Current);
-        RUNS.with_borrow_mut(|runs| runs.retain(|(object, _)| *object != self.object));
+        self.system.lodge(None);
     }
 }
 

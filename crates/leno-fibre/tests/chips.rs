@@ -78,6 +78,22 @@ fn k64_iterate() {
 }
 
 #[test]
+fn k64_iterate_with() {
+    let text: &[u8] = b"one\ntwo";
+    let lines = iterate_with(move || std::io::BufRead::lines(text).map_while(Result::ok));
+    assert_eq!(written(lines.clone(), 9).0, ["one", "two"]);
+    assert_eq!(written(lines, 1).0, ["one"], "each start begins anew");
+}
+
+#[test]
+fn k64_expand() {
+    assert_eq!(
+        through(vec![2, 0, 3], expand(|n: u32, give| (0..n).for_each(give))),
+        [0, 1, 0, 1, 2]
+    );
+}
+
+#[test]
 fn k64_list_source() {
     assert_eq!(written(list_source(vec!['a', 'b']), 9).0, ['a', 'b']);
 }

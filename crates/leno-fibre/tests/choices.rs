@@ -62,6 +62,49 @@ fn k17_a_write_on_a_hungry_channel_lets_either_run() {
     assert_eq!(after_rendezvous(false), ["read written", "written read"]);
 }
 
+/// Three wait at a channel, and one comes: how many still wait after each of its three exchanges.
+fn left_over(reads: bool, seed: u64) -> Vec<usize> {
+    let seen: Rc<RefCell<Vec<usize>>> = Rc::default();
+    let left = seen.clone();
+    Runner::new().policy(SeededRandom::new(seed)).run(move |cx| {
+        let (out, inp) = channel::<u32>();
+        for n in 0..3 {
+            let (out, inp) = (out.clone(), inp.clone());
+            cx.spawn(move |cx| match reads {
+                true => out.write(cx, n),
+                false => assert!(inp.read(cx) < 3),
+            });
+        }
+        let waiting = |inp: &In<u32>| (inp.waiting_writers().len(), inp.waiting_readers().len());
+        let count = move |inp: &In<u32>| match (reads, waiting(inp)) {
+            (true, (writers, 0)) => writers,
+            (false, (0, readers)) => readers,
+            (_, both) => panic!("{both:?} wait"),
+        };
+        while count(&inp) < 3 {
+            cx.yield_now();
+        }
+        for n in 0..3 {
+            match reads {
+                true => assert!(inp.read(cx) < 3),
+                false => out.write(cx, n),
+            }
+            left.borrow_mut().push(count(&inp));
+        }
+    });
+    seen.take()
+}
+
+#[test]
+fn k14_of_several_blocked_writers_a_read_releases_one() {
+    (0..200).for_each(|seed| assert_eq!(left_over(true, seed), [2, 1, 0], "{seed}"));
+}
+
+#[test]
+fn k17_of_several_hungry_readers_a_write_releases_one() {
+    (0..200).for_each(|seed| assert_eq!(left_over(false, seed), [2, 1, 0], "{seed}"));
+}
+
 #[test]
 fn k20_any_active_fibre_is_next_and_any_waiter_is_matched() {
     let orders = outcomes(|| {

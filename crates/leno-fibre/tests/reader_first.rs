@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use leno_fibre::chip::*;
-use leno_fibre::{Cx, In, Out, Ran, Runner, channel, duplex};
+use leno_fibre::{Bind, Cx, In, Out, Ran, Runner, channel, duplex};
 use support::Notes;
 
 fn run<R: 'static>(main: impl FnOnce(&Cx<'_>) -> R + 'static) -> Ran<R> {
@@ -85,6 +85,34 @@ fn k37_a_subroutine_as_a_fibre() {
     };
     assert_eq!(call(true), ("42".to_owned(), 2));
     assert_eq!(call(false), (String::new(), 0), "both wait for each other, and the run ends");
+    // With bound ends it is known that nobody else could help: both are removed, and nothing is left.
+    let ran = run(|cx| {
+        let ((argument, inp), (out, result)) = (channel::<u32>(), channel::<u32>());
+        cx.spawn_bound((inp, out), |cx, (inp, out)| out.write(cx, inp.read(cx)));
+        let (argument, result) = (argument.bind(cx), result.bind(cx));
+        result.read(cx);
+        argument.write(cx, 42);
+    });
+    assert_eq!((ran.report().removed, ran.zombies().len()), (2, 0));
+}
+
+#[test]
+fn k59_a_writer_of_ten_and_a_reader_that_stops_at_ten() {
+    let notes = Notes::default();
+    let say = notes.clone();
+    let ran = run(move |cx| {
+        let (out, inp) = channel();
+        cx.spawn(move |cx| (1..=10).for_each(|n| out.write(cx, n)));
+        cx.spawn(move |cx| {
+            while {
+                let n = inp.read(cx);
+                say.say(n);
+                n < 10
+            } {}
+        });
+    });
+    assert_eq!(notes.all(), "1 2 3 4 5 6 7 8 9 10");
+    assert_eq!((ran.report().returned, ran.report().removed), (3, 0));
 }
 
 #[test]

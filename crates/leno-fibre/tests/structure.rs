@@ -215,6 +215,17 @@ fn k62_a_program_ends_when_nothing_runs_and_nothing_from_outside_is_due() {
         got
     });
     assert_eq!(ran.result(), Some(5));
+    // Two wait for each other in a circle, and one of them for a helper before that: it is not removed.
+    let ran = run(|cx| {
+        let ((out1, in1), (out2, in2)) = (channel::<u32>(), channel::<u32>());
+        cx.spawn_bound((in1, out2), |cx, (inp, out)| out.write(cx, inp.read(cx) + 1));
+        let second = cx.spawn_bound((in2, out1), |cx, (inp, out)| {
+            out.write(cx, leno_kernel::blocking(|| 6));
+            inp.read(cx)
+        });
+        second.join(cx).unwrap()
+    });
+    assert_eq!((ran.report().removed, ran.result()), (0, Some(7)));
 }
 
 #[test]

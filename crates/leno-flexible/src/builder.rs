@@ -9,7 +9,7 @@ use leno_context::unwind;
 use crate::call::typed;
 use crate::policy::Serve;
 use crate::shared::Shared;
-use crate::table::{Body, Ending, Id, Plan};
+use crate::table::{Body, Ending, Id, Plan, Runs};
 use crate::{Flexible, Me};
 
 /// A coroutine to be made.
@@ -78,7 +78,7 @@ impl Builder {
         let by = shared.requester();
         let own = shared.clone();
         let id = shared.operate(|table| {
-            let id = table.add(plan, |id| wrap(own, id, body));
+            let id = table.add(plan, |id| Runs::Closure(wrap(own, id, body)));
             table.created(&by, id);
             id
         });

@@ -4,8 +4,10 @@
 //! whatever the coroutine serves later cannot change it.
 //!
 //! Protocol, between the caller and the system: the system settles a call once, while it is locked, and
-//! wakes the waiter after it has unlocked. A caller that gives up withdraws under the same lock, so
-//! either it finds the answer, or nobody will ever settle the call.
+//! wakes the waiter after it has unlocked, if there is one. A caller that blocks leaves its waiter only
+//! when it is about to park, and looks again then: most calls of a system that it steers itself are
+//! settled before. A caller that gives up withdraws under the same lock, so either it finds the answer, or
+//! nobody will ever settle the call.
 
 use core::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,22 +25,25 @@ struct Inner<P, R> {
     parameter: Option<P>,
     answer: Option<Result<R, CallError>>,
     is_settled: bool,
-    waiter: Waiter,
+    waiter: Option<Waiter>,
 }
 
 /// A call, whatever it carries.
 pub(crate) trait AnyCall: Send + Sync {
     /// The body has ended: that is the answer of one that gives nothing back.
-    fn end(&self, coroutine: &Arc<str>) -> Waiter;
+    fn end(&self, coroutine: &Arc<str>) -> Option<Waiter>;
+
+    /// Who waits for it, if it is parked or about to.
+    fn waiter(&self) -> Option<Waiter>;
 
     /// There will be no answer.
-    fn fail(&self, error: CallError) -> Waiter;
+    fn fail(&self, error: CallError) -> Option<Waiter>;
 
     fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
 }
 
 impl<P, R> Call<P, R> {
-    pub(crate) fn new(parameter: P, waiter: Waiter) -> Call<P, R> {
+    pub(crate) fn new(parameter: P, waiter: Option<Waiter>) -> Call<P, R> {
         let inner = Inner { parameter: Some(parameter), answer: None, is_settled: false, waiter };
         Call { inner: Mutex::new(inner) }
     }
@@ -56,23 +61,29 @@ impl<P, R> Call<P, R> {
         self.lock().answer.take()
     }
 
+    /// Whether there is an answer, or was.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.lock().is_settled
+    }
+
     /// Has another waiter woken.
     pub(crate) fn set_waiter(&self, waiter: Waiter) {
-        self.lock().waiter = waiter;
+        let before = self.lock().waiter.replace(waiter);
+        drop(before);
     }
 
     /// Settles it. Whoever is returned is to be woken.
-    pub(crate) fn answer(&self, answer: Result<R, CallError>) -> Waiter {
+    pub(crate) fn answer(&self, answer: Result<R, CallError>) -> Option<Waiter> {
         let mut inner = self.lock();
         debug_assert!(!inner.is_settled, "a call is settled once");
         inner.is_settled = true;
         inner.answer = Some(answer);
-        inner.waiter.clone()
+        inner.waiter.take()
     }
 }
 
 impl<P: Send + 'static, R: Send + 'static> AnyCall for Call<P, R> {
-    fn end(&self, coroutine: &Arc<str>) -> Waiter {
+    fn end(&self, coroutine: &Arc<str>) -> Option<Waiter> {
         let nothing: Box<dyn Any> = Box::new(());
         let answer = match nothing.downcast::<R>() {
             Ok(nothing) => Ok(*nothing),
@@ -81,7 +92,11 @@ impl<P: Send + 'static, R: Send + 'static> AnyCall for Call<P, R> {
         self.answer(answer)
     }
 
-    fn fail(&self, error: CallError) -> Waiter {
+    fn waiter(&self) -> Option<Waiter> {
+        self.lock().waiter.clone()
+    }
+
+    fn fail(&self, error: CallError) -> Option<Waiter> {
         self.answer(Err(error))
     }
 

@@ -4,18 +4,21 @@ use core::fmt;
 use core::pin::Pin;
 use core::task::{Context, Poll};
 use std::sync::Arc;
+use std::task::Waker;
 
 use leno_kernel::Waiter;
 
 use crate::call::Call;
 use crate::party::Outsider;
-use crate::table::Requester;
-use crate::{CallError, Flexible};
+use crate::table::{Id, Requester};
+use crate::{CallError, Flexible, Refusal};
 
 /// A call of a coroutine by a future; made by [`Flexible::call_async`].
 #[must_use = "a future does nothing unless it is polled"]
 pub struct CallFuture<P: Send + 'static, R: Send + 'static> {
     callee: Flexible<P, R>,
+    /// As [`Flexible::call_wait`].
+    waits: bool,
     step: Step<P, R>,
 }
 
@@ -26,8 +29,8 @@ enum Step<P, R> {
 }
 
 impl<P: Send + 'static, R: Send + 'static> CallFuture<P, R> {
-    pub(crate) fn new(callee: Flexible<P, R>, parameter: P) -> CallFuture<P, R> {
-        CallFuture { callee, step: Step::New(parameter) }
+    pub(crate) fn new(callee: Flexible<P, R>, parameter: P, waits: bool) -> CallFuture<P, R> {
+        CallFuture { callee, waits, step: Step::New(parameter) }
     }
 }
 
@@ -38,20 +41,24 @@ impl<P: Send + 'static, R: Send + 'static> Future for CallFuture<P, R> {
     type Output = Result<R, CallError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let shared = self.callee.shared().clone();
+        let own = shared.current().filter(|_| shared.is_threadless);
         let waiter = Waiter::Waker(context.waker().clone());
         let call = match core::mem::replace(&mut self.step, Step::Done) {
             Step::New(parameter) => {
-                let call = Arc::new(Call::new(parameter, waiter));
-                let from = Requester::Outside(Outsider::here());
-                let (shared, id) = (self.callee.shared(), self.callee.id());
+                let call = Arc::new(Call::new(parameter, Some(waiter)));
                 shared.point();
-                shared.operate_from_outside(|table| {
-                    table.call_from_outside(from, id, call.clone())
-                })?;
+                match own {
+                    Some(own) => self.call_as_coroutine(own, call.clone(), context.waker())?,
+                    None => self.call_from_outside(&call)?,
+                }
                 call
             }
             Step::Waits(call) => {
                 call.set_waiter(waiter);
+                if own.is_none() && shared.is_threadless && !call.is_settled() {
+                    self.callee.steer(&call, None);
+                }
                 call
             }
             Step::Done => panic!("a call of '{}' was polled after it was done", self.callee.name()),
@@ -63,6 +70,35 @@ impl<P: Send + 'static, R: Send + 'static> Future for CallFuture<P, R> {
                 Poll::Pending
             }
         }
+    }
+}
+
+impl<P: Send + 'static, R: Send + 'static> CallFuture<P, R> {
+    fn call_as_coroutine(
+        &self,
+        own: Id,
+        call: Arc<Call<P, R>>,
+        waker: &Waker,
+    ) -> Result<(), Refusal> {
+        let (id, waits) = (self.callee.id(), self.waits);
+        self.callee.shared().operate(|table| {
+            if !table.is_active(own) {
+                return Err(Refusal::TurnEnded { coroutine: table.cell(own).name.clone() });
+            }
+            let result =
+                if waits { table.call_wait(own, id, call) } else { table.call(own, id, call) };
+            result.inspect(|()| table.leaves_in(own, waker))
+        })
+    }
+
+    fn call_from_outside(&self, call: &Arc<Call<P, R>>) -> Result<(), Refusal> {
+        let (id, made) = (self.callee.id(), call.clone());
+        let from = Requester::Outside(Outsider::here());
+        self.callee.shared().operate_and_steer(
+            |table| table.call_from_outside(from, id, made),
+            None,
+            || call.is_settled(),
+        )
     }
 }
 

@@ -30,11 +30,21 @@ pub enum Refusal {
     },
     /// It has terminated.
     Terminated {
+        /// Who wants something of it.
+        by: Party,
+        /// Which one.
+        coroutine: Arc<str>,
+    },
+    /// A coroutine does one thing at a time: it has ended its turn already, and wants more in it. Only a
+    /// body without a stack can try.
+    TurnEnded {
         /// Which one.
         coroutine: Arc<str>,
     },
     /// Only coroutines of one system resume each other, or wait for each other.
     Foreign {
+        /// Who tried.
+        by: Arc<str>,
         /// Whom.
         coroutine: Arc<str>,
     },
@@ -65,15 +75,18 @@ impl fmt::Display for Refusal {
                     None => Ok(()),
                 }
             }
-            Refusal::Terminated { coroutine } => {
-                write!(f, "coroutine '{coroutine}' has terminated")
+            Refusal::Terminated { by, coroutine } => {
+                write!(f, "{by} cannot have coroutine '{coroutine}', which has terminated")
             }
-            Refusal::Foreign { coroutine } => {
-                write!(
-                    f,
-                    "coroutine '{coroutine}' is of another system, whose threads only call and kick"
-                )
-            }
+            Refusal::TurnEnded { coroutine } => write!(
+                f,
+                "coroutine '{coroutine}' does one thing at a time, and its turn has ended"
+            ),
+            Refusal::Foreign { by, coroutine } => write!(
+                f,
+                "coroutine '{by}' cannot resume '{coroutine}', which is of another system: it can only \
+                 call and kick it, as a thread does"
+            ),
             Refusal::Stopped { coroutine } => {
                 write!(f, "the system of coroutine '{coroutine}' has ended")
             }

@@ -6,7 +6,8 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use leno_kernel::{
-    Object, Reason, Sign, Time, Waiter, Wake, can_park, deadline_in, exit, park_on, park_on_until,
+    Object, Reason, Sign, Time, Waiter, Wake, can_park, deadline_in, exit, listen, now, park_on,
+    park_on_until,
 };
 
 use crate::call::{AnyCall, Call, refused};
@@ -14,8 +15,8 @@ use crate::call_future::CallFuture;
 use crate::party::Outsider;
 use crate::shared::Shared;
 use crate::snapshot::Seen;
-use crate::table::{Id, Requester};
-use crate::{CallError, Party, Refusal, State};
+use crate::table::{Id, Requester, Table};
+use crate::{CallError, Party, Refusal, State, helm, turn};
 
 /// A coroutine that threads and coroutines can call: with a `P`, and it answers with an `R`.
 ///
@@ -137,7 +138,7 @@ impl<P: Send + 'static, R: Send + 'static> Flexible<P, R> {
     /// when the body ends without an answer, or when it panics.
     ///
     /// # Panics
-    /// Inside a future that a core polls.
+    /// Inside a future that a core polls, or that is the body of a coroutine.
     #[track_caller]
     pub fn call(&self, parameter: P) -> Result<R, CallError> {
         self.call_as(parameter, false, None)
@@ -146,7 +147,8 @@ impl<P: Send + 'static, R: Send + 'static> Flexible<P, R> {
     /// The same for at most `limit`. When the time is over, the call is withdrawn.
     ///
     /// # Blocking
-    /// As [`Self::call`], for `limit` at most; a coroutine of the same system waits without a limit.
+    /// As [`Self::call`], for `limit` at most. A coroutine of the same system then stands in the queue,
+    /// and goes on when its turn comes.
     ///
     /// # Cancellation
     /// As [`Self::call`].
@@ -180,12 +182,30 @@ impl<P: Send + 'static, R: Send + 'static> Flexible<P, R> {
         self.call_as(parameter, true, None)
     }
 
+    /// Busy or not, and for at most `limit` if there is one.
+    #[track_caller]
+    pub(crate) fn call_patiently(
+        &self,
+        parameter: P,
+        limit: Option<Duration>,
+    ) -> Result<R, CallError> {
+        self.call_as(parameter, true, limit.map(deadline_in))
+    }
+
     #[track_caller]
     fn call_as(&self, parameter: P, waits: bool, limit: Option<Time>) -> Result<R, CallError> {
         let shared = self.shared();
-        let call = Arc::new(Call::new(parameter, Waiter::current()));
+        assert!(
+            !turn::is_here(),
+            "a blocking call of coroutine '{}' inside a future: nobody would run the others; use \
+             `call_async`",
+            self.name()
+        );
+        let call = Arc::new(Call::new(parameter, None));
         shared.point();
         if !can_park() {
+            // Says so, if it is a future.
+            drop(Waiter::current());
             return refused(Refusal::Exiting);
         }
         match shared.current() {
@@ -194,25 +214,44 @@ impl<P: Send + 'static, R: Send + 'static> Flexible<P, R> {
                     true => table.call_wait(own, self.id(), call.clone()),
                     false => table.call(own, self.id(), call.clone()),
                 })?;
+                if !shared.sleep_until(own, limit)?
+                    && let Some(served) = shared.operate(|table| table.give_up(own, self.id()))
+                {
+                    shared.sleep(own)?;
+                    return Err(CallError::TimedOut { coroutine: self.name(), served });
+                }
                 shared.sleep(own)?;
                 call.take_answer().expect("whoever detaches from a coroutine answers first")
             }
             None => {
                 let from = Requester::Outside(Outsider::here());
-                shared.operate_from_outside(|table| {
-                    table.call_from_outside(from, self.id(), call.clone())
-                })?;
+                let made = call.clone();
+                shared.operate_and_steer(
+                    |table| table.call_from_outside(from, self.id(), made),
+                    limit,
+                    || call.is_settled(),
+                )?;
                 self.wait_for_answer(call, limit)
             }
         }
     }
 
-    /// Blocks the calling thread until the call is settled.
+    /// Blocks the calling thread until the call is settled; it steers meanwhile, if nobody else does.
     #[track_caller]
     fn wait_for_answer(&self, call: Arc<Call<P, R>>, limit: Option<Time>) -> Result<R, CallError> {
-        let sign = &self.named.sign;
+        if let Some(answer) = call.take_answer() {
+            return answer;
+        }
+        let (shared, sign) = (self.shared(), &self.named.sign);
+        let is_free = || shared.is_threadless && shared.lock().has_free_helm();
+        // Often it comes before a thread has fallen asleep and been woken.
+        let _ = listen(|| call.is_settled() || is_free());
+        call.set_waiter(Waiter::current());
         let reason = Reason::Answer(sign.object());
         loop {
+            if shared.is_threadless && !call.is_settled() && self.steer(&call, limit) {
+                continue;
+            }
             if let Some(answer) = call.take_answer() {
                 return answer;
             }
@@ -233,6 +272,16 @@ impl<P: Send + 'static, R: Send + 'static> Flexible<P, R> {
             }
             return Err(CallError::TimedOut { coroutine: self.name(), served });
         }
+    }
+
+    /// C4 of [`helm`]. Whether it had the helm, and its call may be settled now.
+    pub(crate) fn steer(&self, call: &Call<P, R>, limit: Option<Time>) -> bool {
+        let is_late = limit.is_some_and(|limit| now() >= limit);
+        let takes_helm = !is_late && self.shared().operate(Table::take_helm);
+        if takes_helm {
+            helm::steer(self.shared(), None, limit, || call.is_settled());
+        }
+        takes_helm
     }
 
     /// The same for a future: the call is made when it is first polled, and withdrawn when it is dropped.
@@ -259,7 +308,21 @@ impl<P: Send + 'static, R: Send + 'static> Flexible<P, R> {
     /// # Ok::<(), leno_flexible::CallError>(())
     /// ```
     pub fn call_async(&self, parameter: P) -> CallFuture<P, R> {
-        CallFuture::new(self.clone(), parameter)
+        CallFuture::new(self.clone(), parameter, false)
+    }
+
+    /// As [`Self::call_wait`], for a future.
+    ///
+    /// # Blocking
+    /// Never; it is pending until the answer is there.
+    ///
+    /// # Cancellation
+    /// By dropping it.
+    ///
+    /// # Errors
+    /// As [`Self::call_wait`].
+    pub fn call_wait_async(&self, parameter: P) -> CallFuture<P, R> {
+        CallFuture::new(self.clone(), parameter, true)
     }
 
     pub(crate) fn withdraw(&self, call: Arc<Call<P, R>>) -> Option<State> {

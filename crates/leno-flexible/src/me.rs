@@ -108,6 +108,9 @@ impl<P: Send + 'static, R: Send + 'static> Me<P, R> {
 
     /// Is idle until it is kicked or resumed. Whoever has called stays blocked. (Rule 4.9.)
     ///
+    /// If whoever has called gives up meanwhile, the next call may be attached, and ends this, too: then
+    /// [`Self::parameter`] has something again.
+    ///
     /// # Blocking
     /// Until this coroutine is active again.
     ///
@@ -157,7 +160,7 @@ impl<P: Send + 'static, R: Send + 'static> Me<P, R> {
     /// When another coroutine than this one calls it.
     pub fn resume<Q, S>(&mut self, other: &Flexible<Q, S>) -> Result<(), Refusal> {
         if !Arc::ptr_eq(&self.shared, other.shared()) {
-            return Err(Refusal::Foreign { coroutine: other.name() });
+            return Err(Refusal::Foreign { by: self.name(), coroutine: other.name() });
         }
         match self.leave(|table, id| table.resume(id, other.id())) {
             Some(result) => result,

@@ -59,11 +59,27 @@ pub enum Rule {
     AttachKick,
     /// 4.6.1: a spinning body has ended and begins again.
     Spin,
+    /// 8.3, wished for: a coroutine calls one that is busy, and waits for its turn.
+    CallWait,
+    /// Not in Dovland 2006: a prod of one whose chain ends in an idle one, which runs.
+    Prod,
+    /// The same, and the chain's bottom is busy: the prod ends the next passivate of the one named.
+    ProdKept,
+    /// 4.9, with a prod that was kept: it goes on as if it were kicked.
+    PassivateProdded,
+    /// Not in Dovland 2006: a coroutine waits for something outside its system.
+    Park,
+    /// What it waits for has happened.
+    Return,
+    /// Not in Dovland 2006: a caller gives up before its call is served.
+    WithdrawPending,
+    /// A caller gives up while its call is served: the one called goes on without it.
+    WithdrawServed,
 }
 
 impl Rule {
     /// All of them, with their numbers.
-    pub const ALL: [(Rule, &'static str); 26] = [
+    pub const ALL: [(Rule, &'static str); 34] = [
         (Rule::EndAlone, "4.1"),
         (Rule::EndToCoroutine, "4.2"),
         (Rule::CreateByCoroutine, "4.3"),
@@ -90,9 +106,17 @@ impl Rule {
         (Rule::AttachCall, "4.17"),
         (Rule::AttachKick, "4.18"),
         (Rule::Spin, "4.6.1"),
+        (Rule::CallWait, "4.4w"),
+        (Rule::Prod, "4.8p"),
+        (Rule::ProdKept, "4.8pφ"),
+        (Rule::PassivateProdded, "4.9p"),
+        (Rule::Park, "park"),
+        (Rule::Return, "return"),
+        (Rule::WithdrawPending, "withdrawφ"),
+        (Rule::WithdrawServed, "withdraw"),
     ];
 
-    /// Its number in Dovland 2006.
+    /// Its number in Dovland 2006; of what is not there, a word or a letter more.
     pub fn number(self) -> &'static str {
         Rule::ALL[self as usize].1
     }

@@ -3,17 +3,20 @@
 //! Protocol, between threads and the scheduler: a thread that makes a coroutine waiting while nobody is
 //! active unparks the scheduler after it has unlocked the table. The scheduler looks, and parks if there
 //! is nobody; a wake-up between the two is a permit, and not lost (F67). While a coroutine is active
-//! nobody wakes the scheduler: it looks by itself when that one has left.
+//! nobody wakes the scheduler: it looks by itself when that one has left. Nor while it listens, which it
+//! does for a moment before it parks: it looks once more under the lock in which it stops listening.
 //!
-//! Its coroutines are those of its sink. One becomes ready for two reasons: the scheduler unparks it,
-//! to run it at once, or what it waits for outside has happened; then it stands in the queue again.
+//! Its coroutines are those of its sink. One becomes ready for three reasons: the scheduler unparks it,
+//! to run it at once; what it waits for outside has happened, and it stands in the queue again; or it has
+//! let others run by the kernel's own yield, and stands there already. The last is not run before its turn.
 
 use core::task::{Context, Poll};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::task::{Wake as StdWake, Waker};
 
 use leno_kernel::{
-    Back, Co, Options, Reason, Sink, Waiter, Wake, attach, current_stack, exit, park,
+    Back, Co, Options, Reason, Sink, Waiter, Wake, attach, current_stack, exit, listen, park,
 };
 
 use crate::shared::Shared;
@@ -46,15 +49,19 @@ pub(crate) fn run(shared: &Shared) {
     let waker = Waker::from(Arc::new(Rouser(own)));
     let mut context = Context::from_waker(&waker);
     shared.lock().scheduler = Some(own);
+    let mut yielded = HashSet::new();
     loop {
         while let Poll::Ready(Some(co)) = sink.poll_next(&mut context) {
-            woken(shared, co);
+            if !yielded.contains(&co) {
+                woken(shared, co);
+            }
         }
         if shared.lock().is_ready() {
             shared.point();
         }
         match shared.operate(|table| table.schedule()) {
             Next::InVain => {}
+            Next::Poll { .. } => unreachable!("whoever has a home core has a stack"),
             Next::Run { id, co, body, stack_size } => {
                 let co = body
                     .map(|body| {
@@ -72,8 +79,12 @@ pub(crate) fn run(shared: &Shared) {
                     })
                     .or(co)
                     .expect("it has started, or starts now");
-                turn(shared, id, co);
+                yielded.remove(&co);
+                if turn(shared, id, co) == Left::Yielded {
+                    yielded.insert(co);
+                }
             }
+            Next::Nobody if listens(shared) => {}
             Next::Nobody => {
                 if park(Reason::Scheduling) == Wake::Exit {
                     exit();
@@ -84,8 +95,27 @@ pub(crate) fn run(shared: &Shared) {
     }
 }
 
+/// Looks for a moment whether somebody becomes ready, before it parks: a thread that calls again at once
+/// need not wake anyone then. Whether somebody is ready.
+fn listens(shared: &Shared) -> bool {
+    shared.lock().is_listening = true;
+    let _ = listen(|| shared.lock().is_ready());
+    let mut table = shared.lock();
+    table.is_listening = false;
+    table.is_ready()
+}
+
+/// How a turn has ended.
+#[derive(PartialEq, Eq)]
+enum Left {
+    /// By the kernel's own yield.
+    Yielded,
+    /// Otherwise.
+    Else,
+}
+
 /// Lets the active coroutine run until it leaves.
-fn turn(shared: &Shared, id: Id, co: Co) {
+fn turn(shared: &Shared, id: Id, co: Co) -> Left {
     let back = attach(co).or_else(|_| {
         Waiter::Co(co).wake();
         attach(co)
@@ -93,10 +123,14 @@ fn turn(shared: &Shared, id: Id, co: Co) {
     match back {
         // It has told the table itself, unless it waits for something outside.
         Ok(Back::Parked(_) | Back::Called(_)) => shared.operate(|table| table.left(id, false)),
-        Ok(Back::Yielded) => shared.operate(|table| table.left(id, true)),
+        Ok(Back::Yielded) => {
+            shared.operate(|table| table.left(id, true));
+            return Left::Yielded;
+        }
         // What has ended has said so; and one that is to exit is the core's, and will.
         Ok(_) | Err(_) => {}
     }
+    Left::Else
 }
 
 /// A coroutine of the sink can run, though the scheduler has not said so.

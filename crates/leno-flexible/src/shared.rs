@@ -3,11 +3,13 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use leno_kernel::log::Operation;
-use leno_kernel::{Object, Reason, Waiter, Wake, current_stack, exit, park, world};
+use leno_kernel::{
+    Object, Reason, Time, Waiter, Wake, current_stack, exit, park, park_until, world,
+};
 
 use crate::party::Outsider;
-use crate::table::{Id, Requester, Table};
-use crate::{Failure, Refusal};
+use crate::table::{Id, Leavings, Requester, Table};
+use crate::{Failure, Refusal, helm, turn};
 
 /// Is told of failures that reach no caller.
 pub(crate) type Hook = dyn Fn(Failure) + Send + Sync;
@@ -18,11 +20,21 @@ pub(crate) struct Shared {
     /// Names the system.
     object: Object,
     pub(crate) hook: Option<Box<Hook>>,
+    /// Whether it has no home core, so that whoever calls steers.
+    pub(crate) is_threadless: bool,
+    /// Of a system without a home core, what has reached neither a caller nor the hook.
+    failures: Mutex<Vec<Failure>>,
 }
 
 impl Shared {
-    pub(crate) fn new(table: Table, hook: Option<Box<Hook>>) -> Arc<Shared> {
-        Arc::new(Shared { table: Mutex::new(table), object: Object::shared(), hook })
+    pub(crate) fn new(table: Table, hook: Option<Box<Hook>>, is_threadless: bool) -> Arc<Shared> {
+        Arc::new(Shared {
+            table: Mutex::new(table),
+            object: Object::shared(),
+            hook,
+            is_threadless,
+            failures: Mutex::default(),
+        })
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, Table> {
@@ -34,22 +46,38 @@ impl Shared {
         world::point(Operation::Lock, Some(self.object));
     }
 
+    /// The same before scheduling, which is an operation only if somebody is ready.
+    pub(crate) fn point_if_ready(&self) {
+        if world::is_here() && self.lock().is_ready() {
+            self.point();
+        }
+    }
+
     /// An operation: one critical section. Whoever is to be woken is woken after it.
     pub(crate) fn operate<T>(&self, f: impl FnOnce(&mut Table) -> T) -> T {
         let mut table = self.lock();
         let result = f(&mut table);
-        let (wakes, garbage) = table.take_leavings();
+        let leavings = table.take_leavings();
         drop(table);
-        wakes.into_iter().for_each(Waiter::wake);
-        drop(garbage);
+        leavings.into_iter().for_each(Leavings::see_to);
         result
     }
 
-    /// The same from outside: the scheduler has to be told, if there is something for it to do.
-    pub(crate) fn operate_from_outside<T>(&self, f: impl FnOnce(&mut Table) -> T) -> T {
+    /// The same from outside: whoever schedules has to be told, if there is something to do.
+    pub(crate) fn operate_from_outside<T>(self: &Arc<Self>, f: impl FnOnce(&mut Table) -> T) -> T {
+        if self.is_threadless {
+            let (result, needs_helper) = self.operate(|table| {
+                let result = f(table);
+                (result, table.hand_over())
+            });
+            if needs_helper {
+                helm::send_helper(self);
+            }
+            return result;
+        }
         let (result, scheduler) = self.operate(|table| {
             let result = f(table);
-            (result, table.scheduler.filter(|_| table.is_ready()))
+            (result, table.scheduler.filter(|_| table.is_ready() && !table.is_listening))
         });
         if let Some(scheduler) = scheduler {
             Waiter::Co(scheduler).wake();
@@ -57,14 +85,54 @@ impl Shared {
         result
     }
 
+    /// The same for one who waits for what comes of it, and steers meanwhile, if nobody else does and there
+    /// is no home core, until `is_settled` or `limit`.
+    pub(crate) fn operate_and_steer<T>(
+        self: &Arc<Self>,
+        f: impl FnOnce(&mut Table) -> T,
+        limit: Option<Time>,
+        is_settled: impl Fn() -> bool,
+    ) -> T {
+        if !self.is_threadless {
+            return self.operate_from_outside(f);
+        }
+        let in_world = world::is_here();
+        let (result, takes_helm, first) = self.operate(|table| {
+            let result = f(table);
+            let takes_helm = table.take_helm();
+            // In a world others may do something first.
+            let first = (takes_helm && !in_world).then(|| table.schedule());
+            (result, takes_helm, first)
+        });
+        if takes_helm {
+            helm::steer(self, first, limit, is_settled);
+        }
+        result
+    }
+
+    /// A body has panicked, and nobody has called it.
+    pub(crate) fn report(&self, failure: Failure) {
+        match &self.hook {
+            Some(hook) => hook(failure),
+            None => self.failures.lock().unwrap_or_else(PoisonError::into_inner).push(failure),
+        }
+    }
+
+    pub(crate) fn take_failures(&self) -> Vec<Failure> {
+        core::mem::take(&mut self.failures.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// The coroutine of this system that runs the calling code.
-    pub(crate) fn current(&self) -> Option<Id> {
+    pub(crate) fn current(self: &Arc<Self>) -> Option<Id> {
+        if self.is_threadless {
+            return turn::current(self).map(|(id, _)| id);
+        }
         let co = current_stack()?;
         self.lock().of_co(co)
     }
 
     /// Whoever runs the calling code, as this system sees it.
-    pub(crate) fn requester(&self) -> Requester {
+    pub(crate) fn requester(self: &Arc<Self>) -> Requester {
         match self.current() {
             Some(id) => self.lock().as_requester(id),
             None => Requester::Outside(Outsider::here()),
@@ -76,13 +144,29 @@ impl Shared {
     /// # Errors
     /// When it cannot park, because its stack unwinds.
     pub(crate) fn sleep(&self, id: Id) -> Result<(), Refusal> {
+        self.sleep_until(id, None).map(|_| ())
+    }
+
+    /// The same, until `limit` at most. Whether it is active.
+    ///
+    /// # Errors
+    /// When it cannot park, because its stack unwinds.
+    pub(crate) fn sleep_until(&self, id: Id, limit: Option<Time>) -> Result<bool, Refusal> {
         loop {
             if self.lock().is_active(id) {
-                return Ok(());
+                return Ok(true);
             }
-            if park(Reason::Passive) == Wake::Exit {
-                exit();
-                return Err(Refusal::Exiting);
+            let wake = match limit {
+                Some(limit) => park_until(Reason::Passive, limit),
+                None => park(Reason::Passive),
+            };
+            match wake {
+                Wake::Unparked => {}
+                Wake::TimedOut => return Ok(false),
+                Wake::Exit => {
+                    exit();
+                    return Err(Refusal::Exiting);
+                }
             }
         }
     }

@@ -10,7 +10,7 @@ use crate::event::{Event, Observer};
 use crate::policy::Schedule;
 use crate::shared::{Hook, Shared};
 use crate::table::Table;
-use crate::{Failure, Flexible, Me, Snapshot, scheduler};
+use crate::{Failure, Flexible, Me, Snapshot, Threadless, scheduler};
 
 /// A system of coroutines, of which at most one is active, and which any number of threads may call.
 ///
@@ -99,10 +99,16 @@ impl SystemBuilder {
             Err(error) => panic!("{error}"),
         };
         let table = Table::new(self.schedule, self.observer, self.is_simula);
-        let shared = Shared::new(table, self.hook);
+        let shared = Shared::new(table, self.hook, false);
         let own = shared.clone();
         drop(home.spawn(move || scheduler::run(&own)));
         System { shared, home: Some(home) }
+    }
+
+    /// Makes a system without a home core: whoever calls runs its coroutines, which are futures.
+    pub fn threadless(self) -> Threadless {
+        let table = Table::new(self.schedule, self.observer, self.is_simula);
+        Threadless::new_with(Shared::new(table, self.hook, true))
     }
 }
 
@@ -133,6 +139,10 @@ impl System {
     /// The same, with a shape, a priority or a policy.
     pub fn coroutine(&self, name: impl Into<Arc<str>>) -> Builder {
         Builder::new(self.shared.clone(), name.into())
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
     }
 
     /// Its coroutines as they are, and who waits for whom.

@@ -11,9 +11,11 @@ use std::sync::{Arc, Mutex};
 
 use leno_explore::Explorer;
 use leno_flexible::Rule;
-use leno_flexible::model::Operation::{Call, Create, Detach, Kick, Passivate, Resume, Yield};
+use leno_flexible::model::Operation::{
+    Call, CallWait, Create, Detach, Kick, Passivate, Prod, Resume, Yield,
+};
 use leno_flexible::model::{Body, Freedom, Program, Target, reach};
-use support::{Seen, random_program, run};
+use support::{Mode, Seen, random_program, run};
 
 /// How many programs are tried; `LENO_PROGRAMS` says otherwise.
 fn programs() -> u64 {
@@ -22,12 +24,21 @@ fn programs() -> u64 {
 
 #[test]
 fn f13_random_programs_do_as_the_model_says_and_every_rule_is_applied() {
+    random_programs(Mode::Home);
+}
+
+#[test]
+fn f13_without_a_home_core_random_programs_do_as_the_model_says() {
+    random_programs(Mode::Threadless);
+}
+
+fn random_programs(mode: Mode) {
     let seen = Arc::new(Mutex::new(Seen::default()));
     for seed in 0..programs() {
-        let program = Arc::new(random_program(seed));
+        let program = Arc::new(random_program(seed, mode));
         let (own, notes) = (program.clone(), seen.clone());
         let explorer = Explorer::new().random(seed).runs(1).shrinks(0);
-        if let Err(failure) = explorer.run(move || run(&own, &notes)) {
+        if let Err(failure) = explorer.run(move || run(mode, &own, &notes)) {
             panic!("program {seed}: {program:#?}\n{failure}");
         }
     }
@@ -39,19 +50,16 @@ fn f13_random_programs_do_as_the_model_says_and_every_rule_is_applied() {
     }
 }
 
-/// How often a thread that could go on is interrupted at most, where everything is tried.
-const INTERRUPTIONS: usize = 1;
-
 const A: Target = Target::Named(0);
 const B: Target = Target::Named(1);
 
-/// Programs small enough to try everything.
-fn small_programs() -> Vec<Program> {
+/// Programs small enough to try everything, and how often a thread that could go on is interrupted at most.
+fn small_programs() -> Vec<(Program, usize)> {
     let program = |bodies: Vec<Body>, threads: Vec<Vec<_>>| {
         let coroutines = (0..bodies.len()).collect();
         Program { bodies, coroutines, threads }
     };
-    vec![
+    let once = vec![
         program(vec![Body::new([Detach])], vec![vec![Call(A)]]),
         program(vec![Body::new([Detach]).spinning(2)], vec![vec![Call(A)], vec![Call(A)]]),
         program(vec![Body::new([Call(B)]), Body::new([Passivate])], vec![vec![Kick(A), Kick(A)]]),
@@ -59,19 +67,34 @@ fn small_programs() -> Vec<Program> {
         program(vec![Body::new([Yield])], vec![vec![Kick(A)], vec![Call(A)]]),
         program(vec![Body::new([Passivate]).attached_only()], vec![vec![Kick(A)], vec![Call(A)]]),
         program(vec![Body::new([Create(0)])], vec![vec![Kick(A)]]),
-    ]
+    ];
+    let twice = vec![
+        program(vec![Body::new([CallWait(B)]), Body::new([])], vec![vec![Kick(A), Kick(B)]]),
+        program(vec![Body::new([Passivate])], vec![vec![Kick(A)], vec![Prod(A)]]),
+    ];
+    let once = once.into_iter().map(|program| (program, 1));
+    once.chain(twice.into_iter().map(|program| (program, 2))).collect()
 }
 
 #[test]
 fn f64_the_schedules_of_small_programs_reach_what_the_model_reaches_and_nothing_else() {
-    for program in small_programs() {
+    small_programs_reach_what_the_model_reaches(Mode::Home);
+}
+
+#[test]
+fn f64_without_a_home_core_small_programs_reach_what_the_model_reaches_and_nothing_else() {
+    small_programs_reach_what_the_model_reaches(Mode::Threadless);
+}
+
+fn small_programs_reach_what_the_model_reaches(mode: Mode) {
+    for (program, interruptions) in small_programs() {
         let seen = Seen { collects: true, ..Seen::default() };
         let (program, seen) = (Arc::new(program), Arc::new(Mutex::new(seen)));
         let (own, notes) = (program.clone(), seen.clone());
         let summary = Explorer::new()
             .exhaustive()
-            .most_interruptions(INTERRUPTIONS)
-            .run(move || run(&own, &notes));
+            .most_interruptions(interruptions)
+            .run(move || run(mode, &own, &notes));
         let summary = summary.unwrap_or_else(|failure| panic!("{program:#?}\n{failure}"));
         let reached = reach(&program, Freedom::PROMPT, 100_000).unwrap();
         let seen = seen.lock().unwrap();

@@ -175,6 +175,30 @@ fn f71_a_call_is_answered_or_withdrawn_never_both() {
 }
 
 #[test]
+fn f71_a_coroutine_that_gives_up_goes_on_and_so_does_the_other() {
+    explore(|| {
+        let system = System::new();
+        let m = system.create(
+            "m",
+            spinning(|me: &mut Me<u32, u32>| {
+                let n = me.parameter().unwrap_or(0);
+                leno_kernel::sleep(std::time::Duration::from_nanos(10));
+                me.detach(n);
+            }),
+        );
+        let own = m.clone();
+        let gives_up = system.create("gives up", move |me: &mut Me<(), bool>| {
+            let answer = own.call_timeout(1, std::time::Duration::from_nanos(10));
+            me.answer(answer.is_ok_and(|n| n == 1));
+        });
+        let one = thread::spawn("one", move || gives_up.call(()).unwrap());
+        let two = thread::spawn("two", move || assert_eq!(m.call(2).unwrap(), 2));
+        one.join().unwrap();
+        two.join().unwrap();
+    });
+}
+
+#[test]
 fn a_system_that_ends_answers_everybody() {
     explore(|| {
         let system = System::new();
@@ -188,5 +212,27 @@ fn a_system_that_ends_answers_everybody() {
         drop(system);
         calls.join().unwrap();
         assert!(m.kick().is_err());
+    });
+}
+
+#[test]
+fn f10_one_that_yields_to_the_kernel_waits_for_its_turn() {
+    explore(|| {
+        let (system, inside) = (System::new(), Arc::new(AtomicUsize::new(0)));
+        let both = ["a", "b"].map(|name| {
+            let own = inside.clone();
+            system.create(
+                name,
+                spinning(move |me: &mut Me<(), ()>| {
+                    drop(Inside::new(&own));
+                    leno_kernel::yield_now();
+                    drop(Inside::new(&own));
+                    me.detach(());
+                }),
+            )
+        });
+        let threads = both
+            .map(|own| thread::spawn("calls", move || (0..2).for_each(|_| own.call(()).unwrap())));
+        threads.into_iter().for_each(|own| own.join().unwrap());
     });
 }

@@ -115,10 +115,7 @@ impl<T, S: Schedule> Channel<T, S> {
         drop(messages);
     }
 
-    fn leave(
-        &self,
-        change: impl FnOnce(&mut State<T, S::Ticket>) -> Option<Vec<S::Ticket>>,
-    ) {
+    fn leave(&self, change: impl FnOnce(&mut State<T, S::Ticket>) -> Option<Vec<S::Ticket>>) {
         let woken = change(&mut self.state());
         if let (Some(woken), Some(linked)) = (woken, self.linked.get()) {
             linked.wake(woken);
@@ -131,9 +128,7 @@ impl<T, S: Schedule> Channel<T, S> {
         let mut state = self.state();
         let pushed = state.push(value);
         let woken = match &pushed {
-            Push::Done(_) if !state.to_receive.is_empty() => {
-                core::mem::take(&mut state.to_receive)
-            }
+            Push::Done(_) if !state.to_receive.is_empty() => core::mem::take(&mut state.to_receive),
             _ => Vec::new(),
         };
         (pushed, woken)
@@ -141,13 +136,14 @@ impl<T, S: Schedule> Channel<T, S> {
 
     /// One attempt to receive, and whom to wake for it.
     #[inline(always)]
-    pub(crate) fn take(&self, woken: &mut Vec<S::Ticket>) -> Take<T> {
+    pub(crate) fn take(&self) -> (Take<T>, Vec<S::Ticket>) {
         let mut state = self.state();
         let taken = state.take();
-        if matches!(taken, Take::Got(_)) && !state.to_send.is_empty() {
-            woken.append(&mut state.to_send);
-        }
-        taken
+        let woken = match matches!(taken, Take::Got(_)) && !state.to_send.is_empty() {
+            true => core::mem::take(&mut state.to_send),
+            false => Vec::new(),
+        };
+        (taken, woken)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the body of a node is given besides its ends.
 //!
-//! A [`Cx`] can do nothing by itself: it is what sending and receiving ask for, so that only the node
+//! A [`NodeCx`] can do nothing by itself: it is what sending and receiving ask for, so that only the node
 //! to which an end was given uses it. There is no clock in it, no choice and no attempt: through leno a
 //! deterministic body sees nothing but its input. A [`FreeCx`], of nodes that only non-deterministic
 //! graphs have, can do more.
@@ -15,36 +15,55 @@ use crate::event_loop::EventLoop;
 use crate::mode::{Parallel, Schedule, Sequential};
 
 /// The context of a node's body.
-pub struct Cx<'a, S: Schedule> {
+pub struct NodeCx<'a, S: Schedule> {
     pub(crate) core: S::Core,
     pub(crate) node: usize,
     pub(crate) way: S::Way<'a>,
     stays: PhantomData<*mut ()>,
 }
 
+/// The context of a node that is a future: what its ends ask for. It can be kept and cloned, for a future
+/// has no frames to which it could be bound.
+pub struct FutureCx<S: Schedule> {
+    pub(crate) core: S::Core,
+    pub(crate) node: usize,
+}
+
+impl<S: Schedule> FutureCx<S> {
+    pub(crate) fn new(core: S::Core, node: usize) -> FutureCx<S> {
+        FutureCx { core, node }
+    }
+}
+
+impl<S: Schedule> Clone for FutureCx<S> {
+    fn clone(&self) -> Self {
+        FutureCx { core: self.core.clone(), node: self.node }
+    }
+}
+
 /// Who sends or receives.
 #[doc(hidden)]
 pub enum Caller<'c, 'a, S: Schedule> {
     /// A node, on its stack.
-    Node(&'c Cx<'a, S>),
+    Node(&'c NodeCx<'a, S>),
     /// A thread or coroutine that is none of the graph's nodes.
     Outside,
 }
 
-impl<'a, S: Schedule> Cx<'a, S> {
-    pub(crate) fn new(core: S::Core, node: usize, way: S::Way<'a>) -> Cx<'a, S> {
-        Cx { core, node, way, stays: PhantomData }
+impl<'a, S: Schedule> NodeCx<'a, S> {
+    pub(crate) fn new(core: S::Core, node: usize, way: S::Way<'a>) -> NodeCx<'a, S> {
+        NodeCx { core, node, way, stays: PhantomData }
     }
 }
 
 /// The context of a body that may depend on more than its input: time, the world, what happens to be
-/// there. Where a [`Cx`] is asked for, it will do.
+/// there. Where a [`NodeCx`] is asked for, it will do.
 pub struct FreeCx<'a, S: Schedule> {
-    cx: Cx<'a, S>,
+    cx: NodeCx<'a, S>,
 }
 
 impl<'a, S: Schedule> FreeCx<'a, S> {
-    pub(crate) fn new(cx: Cx<'a, S>) -> FreeCx<'a, S> {
+    pub(crate) fn new(cx: NodeCx<'a, S>) -> FreeCx<'a, S> {
         FreeCx { cx }
     }
 
@@ -55,9 +74,9 @@ impl<'a, S: Schedule> FreeCx<'a, S> {
 }
 
 impl<'a, S: Schedule> Deref for FreeCx<'a, S> {
-    type Target = Cx<'a, S>;
+    type Target = NodeCx<'a, S>;
 
-    fn deref(&self) -> &Cx<'a, S> {
+    fn deref(&self) -> &NodeCx<'a, S> {
         &self.cx
     }
 }

@@ -12,7 +12,7 @@ use crate::source::Source;
 /// An end to send through, to be given to a node or kept for outside. In deterministic graphs there is
 /// one of each channel; in others it can be cloned.
 #[must_use = "dropping it closes the channel"]
-pub struct Out<T, D: Determinism, S: Schedule> {
+pub struct Output<T, D: Determinism, S: Schedule> {
     pub(crate) tip: Tip<T, S>,
     pub(crate) graph: u64,
     kind: PhantomData<D>,
@@ -21,15 +21,15 @@ pub struct Out<T, D: Determinism, S: Schedule> {
 /// An end to receive from, to be given to a node or kept for outside, joined or selected. In
 /// deterministic graphs there is one of each channel; in others it can be cloned.
 #[must_use = "dropping it cancels the channel"]
-pub struct In<X: Source, D: Determinism> {
+pub struct Input<X: Source, D: Determinism> {
     pub(crate) source: X,
     pub(crate) graph: u64,
     kind: PhantomData<D>,
 }
 
-impl<T, D: Determinism, S: Schedule> Out<T, D, S> {
+impl<T, D: Determinism, S: Schedule> Output<T, D, S> {
     pub(crate) fn new(channel: S::Ref<Channel<T, S>>, graph: u64) -> Self {
-        Out { tip: Tip::new(channel), graph, kind: PhantomData }
+        Output { tip: Tip::new(channel), graph, kind: PhantomData }
     }
 
     /// What messages call the channel.
@@ -38,35 +38,35 @@ impl<T, D: Determinism, S: Schedule> Out<T, D, S> {
     }
 }
 
-impl<X: Source, D: Determinism> In<X, D> {
+impl<X: Source, D: Determinism> Input<X, D> {
     pub(crate) fn new(source: X, graph: u64) -> Self {
-        In { source, graph, kind: PhantomData }
+        Input { source, graph, kind: PhantomData }
     }
 }
 
-impl<T, S: Schedule> Out<T, Deterministic, S> {
+impl<T, S: Schedule> Output<T, Deterministic, S> {
     /// The same end, for use in a non-deterministic graph in which the deterministic one is embedded.
-    pub fn freed(self) -> Out<T, NonDeterministic, S> {
-        Out { tip: self.tip, graph: self.graph, kind: PhantomData }
+    pub fn freed(self) -> Output<T, NonDeterministic, S> {
+        Output { tip: self.tip, graph: self.graph, kind: PhantomData }
     }
 }
 
-impl<X: Source> In<X, Deterministic> {
+impl<X: Source> Input<X, Deterministic> {
     /// The same end, for use in a non-deterministic graph in which the deterministic one is embedded.
-    pub fn freed(self) -> In<X, NonDeterministic> {
-        In { source: self.source, graph: self.graph, kind: PhantomData }
+    pub fn freed(self) -> Input<X, NonDeterministic> {
+        Input { source: self.source, graph: self.graph, kind: PhantomData }
     }
 }
 
-impl<T, S: Schedule> Clone for Out<T, NonDeterministic, S> {
+impl<T, S: Schedule> Clone for Output<T, NonDeterministic, S> {
     fn clone(&self) -> Self {
-        Out { tip: self.tip.clone(), graph: self.graph, kind: PhantomData }
+        Output { tip: self.tip.clone(), graph: self.graph, kind: PhantomData }
     }
 }
 
-impl<X: Source + Clone> Clone for In<X, NonDeterministic> {
+impl<X: Source + Clone> Clone for Input<X, NonDeterministic> {
     fn clone(&self) -> Self {
-        In { source: self.source.clone(), graph: self.graph, kind: PhantomData }
+        Input { source: self.source.clone(), graph: self.graph, kind: PhantomData }
     }
 }
 
@@ -107,7 +107,7 @@ impl UsableIn<Deterministic> for Deterministic {}
 impl UsableIn<NonDeterministic> for Deterministic {}
 impl UsableIn<NonDeterministic> for NonDeterministic {}
 
-impl<T, K: UsableIn<D>, D: Determinism, S: Schedule> Ends<D, S> for Out<T, K, S> {
+impl<T, K: UsableIn<D>, D: Determinism, S: Schedule> Ends<D, S> for Output<T, K, S> {
     type Live = Sender<T, S>;
 
     fn register(&self, registered: &mut Registered) {
@@ -120,7 +120,7 @@ impl<T, K: UsableIn<D>, D: Determinism, S: Schedule> Ends<D, S> for Out<T, K, S>
     }
 }
 
-impl<X: Source<S = S>, K: UsableIn<D>, D: Determinism, S: Schedule> Ends<D, S> for In<X, K> {
+impl<X: Source<S = S>, K: UsableIn<D>, D: Determinism, S: Schedule> Ends<D, S> for Input<X, K> {
     type Live = Receiver<X>;
 
     fn register(&self, registered: &mut Registered) {

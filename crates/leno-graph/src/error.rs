@@ -106,7 +106,10 @@ impl fmt::Display for BuildError {
                 write!(f, "node '{node}' was given an end of channel '{channel}' of another graph")
             }
             BuildError::NoCapacity { channel } => {
-                write!(f, "channel '{channel}' has room for no message; give it a capacity of 1 or more")
+                write!(
+                    f,
+                    "channel '{channel}' has room for no message; give it a capacity of 1 or more"
+                )
             }
             BuildError::Rates { channel, nodes } => write!(
                 f,

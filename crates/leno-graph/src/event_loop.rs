@@ -19,7 +19,7 @@ use core::time::Duration;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::task::{Wake, Waker};
 use std::thread;
 
@@ -52,6 +52,7 @@ struct Inner {
     /// What is to be done with operations when they have ended.
     pending: RefCell<HashMap<u64, Then>>,
     ended: Arc<Ended>,
+    wakers: RefCell<Vec<Weak<NodeWaker>>>,
     next: Cell<u64>,
 }
 
@@ -116,7 +117,8 @@ impl Ended {
 }
 
 /// Wakes a node that is a future, from any thread.
-pub(crate) struct NodeWaker {
+#[doc(hidden)]
+pub struct NodeWaker {
     ended: Arc<Ended>,
     node: usize,
 }
@@ -146,6 +148,7 @@ impl EventLoop {
                 microtasks: RefCell::default(),
                 pending: RefCell::default(),
                 ended: Arc::default(),
+                wakers: RefCell::default(),
                 next: Cell::new(0),
             }),
         }
@@ -222,7 +225,9 @@ impl EventLoop {
 
     /// What wakes a node that is a future.
     pub(crate) fn waker(&self, node: usize) -> Arc<NodeWaker> {
-        Arc::new(NodeWaker { ended: self.inner.ended.clone(), node })
+        let waker = Arc::new(NodeWaker { ended: self.inner.ended.clone(), node });
+        self.inner.wakers.borrow_mut().push(Arc::downgrade(&waker));
+        waker
     }
 
     fn number(&self) -> u64 {
@@ -296,8 +301,11 @@ impl EventLoop {
     /// Waits until a delayed task is due, or another thread has added something; not if neither can be.
     fn wait(&self) -> bool {
         let due = self.inner.delayed.borrow().peek().map(|first| first.0.at);
-        // Whoever holds a waker of a node shares the queue.
-        let others = Arc::strong_count(&self.inner.ended) > 1;
+        let mut nodes = self.inner.wakers.borrow_mut();
+        nodes.retain(|node| node.strong_count() > 0);
+        // Whoever else holds a waker of a node that waits may wake it.
+        let others = nodes.iter().any(|node| node.strong_count() > 1);
+        drop(nodes);
         if due.is_none() && self.inner.pending.borrow().is_empty() && !others {
             return false;
         }
@@ -324,7 +332,7 @@ impl Default for EventLoop {
     }
 }
 
-/// A waker of a node, if anybody else may hold it.
+/// What wakes a node.
 pub(crate) fn waker(node: &Arc<NodeWaker>) -> Waker {
     Waker::from(node.clone())
 }

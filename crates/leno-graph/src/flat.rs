@@ -35,8 +35,8 @@ macro_rules! flat {
                 self.inner.peek()
             }
 
-            fn take(&self, woken: &mut Vec<G::Ticket>) -> Take<Self::Item> {
-                match self.inner.take(woken) {
+            fn take(&self, in_order: bool) -> Take<Self::Item> {
+                match self.inner.take(in_order) {
                     Take::Got($shape) => Take::Got($built),
                     Take::Empty => Take::Empty,
                     Take::Closed => Take::Closed,

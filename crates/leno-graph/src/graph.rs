@@ -1,5 +1,7 @@
 //! Describing a graph.
 
+use core::cell::RefCell;
+use core::future::Future;
 use core::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -7,14 +9,17 @@ use leno_kernel::System;
 
 use crate::channel::{Channel, Link};
 use crate::check::check;
-use crate::cx::{Cx, FreeCx};
-use crate::ends::{Ends, In, Out, Registered, UsableIn};
+use crate::cx::{FreeCx, FutureCx, NodeCx};
+use crate::ends::{Ends, Input, Output, Registered};
 use crate::error::BuildError;
-use crate::flat::Flat;
-use crate::join::{Join, JoinAll};
-use crate::mode::{Determinism, Deterministic, NonDeterministic, Parallel, Schedule, Sealed as _, Sequential};
+use crate::guarantees::{Guarantees, progress};
+use crate::joinable::Joinable;
+use crate::mode::{
+    Determinism, Deterministic, NonDeterministic, Parallel, Schedule, Sealed as _, Sequential,
+};
 use crate::parallel::{self, Host};
 use crate::plan::{Plan, Shape};
+use crate::rates;
 use crate::run::{NodeId, Run};
 use crate::select::Select;
 use crate::sequential::{self, Runner};
@@ -93,16 +98,6 @@ pub struct Wire<T, S: Schedule> {
     channel: S::Ref<Channel<T, S>>,
 }
 
-/// What can be joined: tuples of two to four ends to receive from, and vectors of them.
-pub trait Joinable<D: Determinism> {
-    /// What the join can be received from.
-    type Source: Source;
-
-    /// Makes one, and says of which graphs its parts are.
-    #[doc(hidden)]
-    fn join(self, graphs: &mut Vec<u64>) -> Self::Source;
-}
-
 impl<D: Determinism, S: Schedule> Graph<D, S> {
     fn new(cores: usize) -> Graph<D, S> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
@@ -117,7 +112,7 @@ impl<D: Determinism, S: Schedule> Graph<D, S> {
     /// # Panics
     /// If there is none.
     #[track_caller]
-    pub fn join<J: Joinable<D>>(&mut self, ends: J) -> In<J::Source, D>
+    pub fn join<J: Joinable<D>>(&mut self, ends: J) -> Input<J::Source, D>
     where
         J::Source: Source<S = S>,
     {
@@ -127,7 +122,11 @@ impl<D: Determinism, S: Schedule> Graph<D, S> {
         self.combined(source, &graphs)
     }
 
-    fn combined<X: Source<S = S>, K: Determinism>(&mut self, source: X, graphs: &[u64]) -> In<X, K> {
+    fn combined<X: Source<S = S>, K: Determinism>(
+        &mut self,
+        source: X,
+        graphs: &[u64],
+    ) -> Input<X, K> {
         let (mut group, mut names) = (Vec::new(), Vec::new());
         source.each(&mut |wire| {
             group.push(wire.number());
@@ -138,7 +137,7 @@ impl<D: Determinism, S: Schedule> Graph<D, S> {
             let channel = names.join("', '");
             self.plan.errors.push(BuildError::Foreign { channel, node: "a join or select".into() });
         }
-        In::new(source, self.id)
+        Input::new(source, self.id)
     }
 
     /// Has full channels grow where everyone would else wait for ever, the smallest first. By default
@@ -165,13 +164,61 @@ impl<D: Determinism, S: Schedule> Graph<D, S> {
         about.rates = Some((inputs.to_vec(), outputs.to_vec()));
     }
 
+    /// Says how many messages a node of fixed rates sends to each of its outputs before it first fires:
+    /// what a cycle needs to begin.
+    ///
+    /// # Panics
+    /// If there are more or fewer than outputs.
+    #[track_caller]
+    pub fn primes(&mut self, node: NodeId, outputs: &[u64]) {
+        let about = &mut self.plan.nodes[node.0].about;
+        let fits = about.outputs.len() == outputs.len();
+        assert!(fits, "node '{}' has another number of outputs", about.name);
+        about.first = Some(outputs.to_vec());
+    }
+
+    /// What is certain of the graph as it is now.
+    ///
+    /// # Errors
+    /// What [`build`](Graph::build) would say of it.
+    ///
+    /// # Examples
+    /// ```
+    /// let mut graph = leno_graph::Graph::deterministic().sequential();
+    /// let (tx, _rx) = graph.channel::<i32>(1);
+    /// graph.node("one", tx, |_, _| {});
+    /// let certain = graph.guarantees()?;
+    /// assert!(certain.progress.is_certain());
+    /// assert!(certain.to_string().contains("result      the same under every schedule"));
+    /// # Ok::<(), leno_graph::BuildError>(())
+    /// ```
+    pub fn guarantees(&mut self) -> Result<Guarantees, BuildError> {
+        let shape = self.checked()?;
+        Ok(self.guarantees_of(&shape))
+    }
+
+    fn guarantees_of(&self, shape: &Shape) -> Guarantees {
+        Guarantees {
+            is_deterministic: D::DETERMINISTIC,
+            is_parallel: S::IS_PARALLEL,
+            progress: progress(shape, self.grows),
+        }
+    }
+
     /// Checks everything, and what the graph is like.
     fn checked(&mut self) -> Result<Shape, BuildError> {
         if !self.plan.errors.is_empty() {
-            return Err(self.plan.errors.remove(0));
+            return Err(self.plan.errors[0].clone());
         }
-        let shape = self.plan.shape();
+        let mut shape = self.plan.shape();
         check(&shape, D::DETERMINISTIC)?;
+        let room = rates::room(&shape)?;
+        for ((wire, about), room) in self.plan.wires.iter().zip(&mut shape.wires).zip(room) {
+            if let Some(room) = room {
+                about.capacity = about.capacity.max(room as usize);
+                wire.set_capacity(about.capacity);
+            }
+        }
         Ok(shape)
     }
 }
@@ -181,9 +228,9 @@ impl<S: Schedule> Graph<NonDeterministic, S> {
     /// closed when both are.
     pub fn select<A, B, K, L>(
         &mut self,
-        left: In<A, K>,
-        right: In<B, L>,
-    ) -> In<Select<A, B>, NonDeterministic>
+        left: Input<A, K>,
+        right: Input<B, L>,
+    ) -> Input<Select<A, B>, NonDeterministic>
     where
         A: Source<S = S>,
         B: Source<S = S>,
@@ -195,7 +242,7 @@ impl<S: Schedule> Graph<NonDeterministic, S> {
     }
 
     /// Takes in a deterministic graph, with all its nodes and channels: its rules hold for it as before,
-    /// and its ends can be used in this graph. See also [`In::freed`].
+    /// and its ends can be used in this graph. See also [`Input::freed`].
     ///
     /// # Errors
     /// What [`build`](Graph::build) would say of it.
@@ -206,73 +253,15 @@ impl<S: Schedule> Graph<NonDeterministic, S> {
     }
 }
 
-impl<D: Determinism, A, B, K, L> Joinable<D> for (In<A, K>, In<B, L>)
-where
-    A: Source,
-    B: Source<S = A::S>,
-    K: UsableIn<D>,
-    L: UsableIn<D>,
-{
-    type Source = Join<A, B>;
-
-    fn join(self, graphs: &mut Vec<u64>) -> Join<A, B> {
-        graphs.extend([self.0.graph, self.1.graph]);
-        Join { left: self.0.source, right: self.1.source }
-    }
-}
-
-impl<D: Determinism, A, B, C, K> Joinable<D> for (In<A, K>, In<B, K>, In<C, K>)
-where
-    A: Source,
-    B: Source<S = A::S>,
-    C: Source<S = A::S>,
-    K: UsableIn<D>,
-{
-    type Source = Flat<Join<Join<A, B>, C>, 3>;
-
-    fn join(self, graphs: &mut Vec<u64>) -> Self::Source {
-        graphs.extend([self.0.graph, self.1.graph, self.2.graph]);
-        let left = Join { left: self.0.source, right: self.1.source };
-        Flat { inner: Join { left, right: self.2.source } }
-    }
-}
-
-impl<D: Determinism, A, B, C, E, K> Joinable<D> for (In<A, K>, In<B, K>, In<C, K>, In<E, K>)
-where
-    A: Source,
-    B: Source<S = A::S>,
-    C: Source<S = A::S>,
-    E: Source<S = A::S>,
-    K: UsableIn<D>,
-{
-    type Source = Flat<Join<Join<Join<A, B>, C>, E>, 4>;
-
-    fn join(self, graphs: &mut Vec<u64>) -> Self::Source {
-        graphs.extend([self.0.graph, self.1.graph, self.2.graph, self.3.graph]);
-        let left = Join { left: self.0.source, right: self.1.source };
-        let left = Join { left, right: self.2.source };
-        Flat { inner: Join { left, right: self.3.source } }
-    }
-}
-
-impl<D: Determinism, X: Source, K: UsableIn<D>> Joinable<D> for Vec<In<X, K>> {
-    type Source = JoinAll<X>;
-
-    fn join(self, graphs: &mut Vec<u64>) -> JoinAll<X> {
-        graphs.extend(self.iter().map(|end| end.graph));
-        JoinAll { parts: self.into_iter().map(|end| end.source).collect() }
-    }
-}
-
 macro_rules! described {
-    ($schedule:ty, $any:ty, [$($send:tt)*], $on_stack:expr) => {
+    ($schedule:ty, $any:ty, [$($send:tt)*], $on_stack:expr, $as_future:expr) => {
         impl<D: Determinism> Graph<D, $schedule> {
             /// Makes a channel with room for so many messages: an end to send through, and one to
             /// receive from.
             pub fn channel<T: $($send)* 'static>(
                 &mut self,
                 capacity: usize,
-            ) -> (Out<T, D, $schedule>, In<Tap<T, $schedule>, D>) {
+            ) -> (Output<T, D, $schedule>, Input<Tap<T, $schedule>, D>) {
                 let wire = self.make(None, capacity);
                 (self.output(&wire), self.input(&wire))
             }
@@ -282,7 +271,7 @@ macro_rules! described {
                 &mut self,
                 name: impl Into<String>,
                 capacity: usize,
-            ) -> (Out<T, D, $schedule>, In<Tap<T, $schedule>, D>) {
+            ) -> (Output<T, D, $schedule>, Input<Tap<T, $schedule>, D>) {
                 let wire = self.make(Some(name.into()), capacity);
                 (self.output(&wire), self.input(&wire))
             }
@@ -326,16 +315,16 @@ macro_rules! described {
             }
 
             /// One more end to send through a channel.
-            pub fn output<T: $($send)* 'static>(&mut self, wire: &Wire<T, $schedule>) -> Out<T, D, $schedule> {
-                Out::new(wire.channel.clone(), self.id)
+            pub fn output<T: $($send)* 'static>(&mut self, wire: &Wire<T, $schedule>) -> Output<T, D, $schedule> {
+                Output::new(wire.channel.clone(), self.id)
             }
 
             /// One more end to receive from a channel.
             pub fn input<T: $($send)* 'static>(
                 &mut self,
                 wire: &Wire<T, $schedule>,
-            ) -> In<Tap<T, $schedule>, D> {
-                In::new(Tap::new(wire.channel.clone()), self.id)
+            ) -> Input<Tap<T, $schedule>, D> {
+                Input::new(Tap::new(wire.channel.clone()), self.id)
             }
 
             /// Adds a node: a name, all ends that it will use, and a body, which gets them. It starts
@@ -345,10 +334,41 @@ macro_rules! described {
             where
                 E: Ends<D, $schedule>,
                 E::Live: $($send)* 'static,
-                F: FnOnce(&Cx<'_, $schedule>, E::Live) + $($send)* 'static,
+                F: FnOnce(&NodeCx<'_, $schedule>, E::Live) + $($send)* 'static,
             {
                 let live = |ends: E| ends.live();
                 self.add(name.into(), false, ends, live, move |cx, ends| body(&cx, ends))
+            }
+
+            /// Adds a node without a stack: its body gives a future. Otherwise as [`Self::node`].
+            ///
+            /// # Examples
+            /// ```
+            /// use leno_graph::Graph;
+            ///
+            /// let mut graph = Graph::deterministic().sequential();
+            /// let (tx, rx) = graph.channel(1);
+            /// graph.stackless("squares", tx, |cx, tx| async move {
+            ///     for i in 0..5 {
+            ///         tx.send_async(&cx, i * i).await;
+            ///     }
+            /// });
+            /// let run = graph.build()?;
+            /// assert_eq!(run.outlet(rx).collect::<Vec<_>>(), [0, 1, 4, 9, 16]);
+            /// # Ok::<(), leno_graph::BuildError>(())
+            /// ```
+            pub fn stackless<E, F, B>(&mut self, name: impl Into<String>, ends: E, body: B) -> NodeId
+            where
+                E: Ends<D, $schedule>,
+                E::Live: $($send)* 'static,
+                F: Future<Output = ()> + $($send)* 'static,
+                B: FnOnce(FutureCx<$schedule>, E::Live) -> F + $($send)* 'static,
+            {
+                let mut registered = Registered::default();
+                ends.register(&mut registered);
+                let ends = ends.live();
+                let starter = $as_future(move |cx| body(cx, ends));
+                NodeId(self.plan.add_node(name.into(), false, registered, starter))
             }
 
             fn add<E, L, F>(
@@ -362,12 +382,12 @@ macro_rules! described {
             where
                 E: Ends<D, $schedule>,
                 L: $($send)* 'static,
-                F: FnOnce(Cx<'_, $schedule>, L) + $($send)* 'static,
+                F: FnOnce(NodeCx<'_, $schedule>, L) + $($send)* 'static,
             {
                 let mut registered = Registered::default();
                 ends.register(&mut registered);
                 let ends = live(ends);
-                let starter = $on_stack(name.clone(), move |cx: Cx<'_, $schedule>| body(cx, ends));
+                let starter = $on_stack(name.clone(), move |cx: NodeCx<'_, $schedule>| body(cx, ends));
                 NodeId(self.plan.add_node(name, is_free, registered, starter))
             }
         }
@@ -388,25 +408,52 @@ macro_rules! described {
     };
 }
 
-described!(Sequential, std::rc::Rc<dyn Link<Sequential>>, [], sequential_starter);
-described!(Parallel, std::sync::Arc<dyn Link<Parallel> + Send + Sync>, [Send +], parallel_starter);
+described!(
+    Sequential,
+    std::rc::Rc<dyn Link<Sequential>>,
+    [],
+    sequential_starter,
+    sequential_future
+);
+described!(
+    Parallel,
+    std::sync::Arc<dyn Link<Parallel> + Send + Sync>,
+    [Send+],
+    parallel_starter,
+    parallel_future
+);
 
 fn sequential_starter(
     name: String,
-    body: impl FnOnce(Cx<'_, Sequential>) + 'static,
+    body: impl FnOnce(NodeCx<'_, Sequential>) + 'static,
 ) -> sequential::Starter {
     Box::new(move |core, node| {
         let core = core.clone();
         let made = leno_coroutine::Builder::new()
             .name(name)
-            .coroutine(move |suspender, ()| body(Cx::new(core, node, suspender)));
+            .coroutine(move |suspender, ()| body(NodeCx::new(core, node, suspender)));
         Runner::Stack(made.unwrap_or_else(|error| panic!("{error}")))
     })
 }
 
+fn sequential_future<F: Future<Output = ()> + 'static>(
+    body: impl FnOnce(FutureCx<Sequential>) -> F + 'static,
+) -> sequential::Starter {
+    Box::new(move |core, node| {
+        let future = Box::pin(body(FutureCx::new(core.clone(), node)));
+        Runner::Future(RefCell::new(future), core.events.waker(node))
+    })
+}
+
+fn parallel_future<F: Future<Output = ()> + Send + 'static>(
+    body: impl FnOnce(FutureCx<Parallel>) -> F + Send + 'static,
+) -> parallel::Starter {
+    Box::new(move |core, node| parallel::as_future(core, node, body))
+}
+
 fn parallel_starter(
     _: String,
-    body: impl FnOnce(Cx<'_, Parallel>) + Send + 'static,
+    body: impl FnOnce(NodeCx<'_, Parallel>) + Send + 'static,
 ) -> parallel::Starter {
     Box::new(move |core, node| parallel::on_stack(core, node, body))
 }
@@ -418,11 +465,12 @@ impl<D: Determinism> Graph<D, Sequential> {
     /// The first rule that it breaks, with the channel and the nodes that break it.
     pub fn build(mut self) -> Result<Run<D, Sequential>, BuildError> {
         let shape = self.checked()?;
+        let guarantees = self.guarantees_of(&shape);
         let core = sequential::Core::new(D::DETERMINISTIC, self.grows);
         self.plan.link(&shape, &core, false);
         let nodes = self.plan.nodes.into_iter().map(|node| (node.about.name, node.starter));
         core.set(nodes.collect(), self.plan.wires);
-        Ok(Run { core, shape, ids: self.plan.ids, host: (), kind: PhantomData })
+        Ok(Run { core, shape, guarantees, ids: self.plan.ids, host: (), kind: PhantomData })
     }
 }
 
@@ -434,6 +482,7 @@ impl<D: Determinism> Graph<D, Parallel> {
     /// cores for it.
     pub fn build(mut self) -> Result<Run<D, Parallel>, BuildError> {
         let shape = self.checked()?;
+        let guarantees = self.guarantees_of(&shape);
         let host = match self.cores {
             0 => Host::Here,
             cores => {
@@ -446,6 +495,6 @@ impl<D: Determinism> Graph<D, Parallel> {
         let nodes = self.plan.nodes.into_iter().map(|node| (node.about.name, node.starter));
         let ends = shape.wires.iter().map(|wire| wire.outside_senders + wire.outside_receivers);
         core.set(&host, nodes.collect(), self.plan.wires, ends.sum())?;
-        Ok(Run { core, shape, ids: self.plan.ids, host, kind: PhantomData })
+        Ok(Run { core, shape, guarantees, ids: self.plan.ids, host, kind: PhantomData })
     }
 }

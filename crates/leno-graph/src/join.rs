@@ -30,20 +30,20 @@ pub struct JoinAll<X> {
     pub(crate) parts: Vec<X>,
 }
 
-type Ticket<S> = <S as crate::mode::Sealed>::Ticket;
+type Pair<A, B> = (<A as Sealed>::Item, <B as Sealed>::Item);
 
 /// Takes from `one` and then from `other`, or from none.
 fn take_both<A: Source, B: Source<S = A::S>>(
     one: &A,
     other: &B,
-    woken: &mut Vec<Ticket<A::S>>,
+    in_order: bool,
 ) -> Take<(A::Item, B::Item)> {
-    let first = match one.take(woken) {
+    let first = match one.take(in_order) {
         Take::Got(first) => first,
         Take::Empty => return Take::Empty,
         Take::Closed => return Take::Closed,
     };
-    match other.take(woken) {
+    match other.take(in_order) {
         Take::Got(second) => Take::Got((first, second)),
         Take::Empty => {
             one.give_back(first);
@@ -61,7 +61,7 @@ fn receive_both<A: Source, B: Source<S = A::S>, E>(
     one: &A,
     other: &B,
     pause: &mut impl FnMut(&Linked<A::S>) -> Result<(), E>,
-) -> Result<Option<(A::Item, B::Item)>, E> {
+) -> Result<Option<Pair<A, B>>, E> {
     let Some(first) = one.in_order(pause)? else { return Ok(None) };
     match other.in_order(pause) {
         Ok(Some(second)) => Ok(Some((first, second))),
@@ -100,14 +100,14 @@ impl<A: Source, B: Source<S = A::S>> Sealed for Join<A, B> {
         }
     }
 
-    fn take(&self, woken: &mut Vec<Ticket<A::S>>) -> Take<Self::Item> {
-        if A::S::LOOKS_FIRST && self.peek() == Take::Empty {
+    fn take(&self, in_order: bool) -> Take<Self::Item> {
+        if A::S::LOOKS_FIRST && !in_order && self.peek() == Take::Empty {
             return Take::Empty;
         }
         let taken = if self.left.first() <= self.right.first() {
-            take_both(&self.left, &self.right, woken)
+            take_both(&self.left, &self.right, in_order)
         } else {
-            match take_both(&self.right, &self.left, woken) {
+            match take_both(&self.right, &self.left, in_order) {
                 Take::Got(pair) => Take::Got(swap(pair)),
                 Take::Empty => Take::Empty,
                 Take::Closed => Take::Closed,
@@ -115,7 +115,7 @@ impl<A: Source, B: Source<S = A::S>> Sealed for Join<A, B> {
         };
         match taken {
             Take::Got(pair) => Take::Got(pair),
-            Take::Empty if self.peek() != Take::Closed => Take::Empty,
+            Take::Empty if in_order || self.peek() != Take::Closed => Take::Empty,
             _ => {
                 self.leave();
                 Take::Closed
@@ -198,19 +198,19 @@ impl<X: Source> Sealed for JoinAll<X> {
         all
     }
 
-    fn take(&self, woken: &mut Vec<Ticket<X::S>>) -> Take<Self::Item> {
-        if X::S::LOOKS_FIRST && self.peek() == Take::Empty {
+    fn take(&self, in_order: bool) -> Take<Self::Item> {
+        if X::S::LOOKS_FIRST && !in_order && self.peek() == Take::Empty {
             return Take::Empty;
         }
         let (order, mut items) = (self.order(), Vec::new());
         items.resize_with(self.parts.len(), || None);
         for part in &order {
-            match self.parts[*part].take(woken) {
+            match self.parts[*part].take(in_order) {
                 Take::Got(item) => items[*part] = Some(item),
                 other => {
                     let is_closed = matches!(other, Take::Closed);
                     self.roll_back(&order, &mut items);
-                    if is_closed || self.peek() == Take::Closed {
+                    if is_closed || !in_order && self.peek() == Take::Closed {
                         self.leave();
                         return Take::Closed;
                     }
@@ -249,7 +249,7 @@ impl<X: Source> Sealed for JoinAll<X> {
     }
 
     fn leave(&self) -> bool {
-        self.parts.iter().fold(false, |is_first, part| part.leave() || is_first)
+        self.parts.iter().filter(|part| part.leave()).count() > 0
     }
 
     fn linked(&self) -> &Linked<X::S> {

@@ -6,10 +6,12 @@
 
 use core::fmt::Debug;
 use core::ops::{Deref, DerefMut};
+use core::task::{Context, Poll};
 
 use crate::channel::{Channel, Link};
-use crate::cx::Caller;
+use crate::cx::{Caller, FutureCx};
 use crate::error::Deadlock;
+use crate::run::Temperature;
 use crate::sender::Unsent;
 use crate::source::Source;
 use crate::state::Counters;
@@ -61,6 +63,8 @@ impl Schedule for Parallel {}
 pub trait Sealed {
     /// Whether joins look at all sources before they take from any.
     const LOOKS_FIRST: bool;
+    /// Whether several cores run it.
+    const IS_PARALLEL: bool;
     /// A counted reference.
     type Ref<X>: Clone + Deref<Target = X>;
     /// Something that is used by one at a time.
@@ -107,10 +111,33 @@ pub trait Sealed {
     ) -> Result<Option<X::Item>, Deadlock>
     where
         Self: Schedule;
+    /// Sends, in a node that is a future; `value` is taken, and `ticket` there while it waits.
+    fn poll_offer<T>(
+        cx: &FutureCx<Self>,
+        context: &Context<'_>,
+        channel: &Channel<T, Self>,
+        value: &mut Option<T>,
+        ticket: &mut Option<Self::Ticket>,
+    ) -> Poll<Result<(), T>>
+    where
+        Self: Schedule;
+    /// Receives, in a node that is a future.
+    fn poll_receive<X: Source<S = Self>>(
+        cx: &FutureCx<Self>,
+        context: &Context<'_>,
+        source: &X,
+        ticket: &mut Option<Self::Ticket>,
+    ) -> Poll<Option<X::Item>>
+    where
+        Self: Schedule;
+    /// A node that is a future waits no more; it has not been told to go on.
+    fn forget(core: &Self::Core, ticket: &Self::Ticket);
     /// An end outside the graph comes (+1) or goes (-1).
     fn outside(core: &Self::Core, more: bool);
     /// What has gone through each channel.
     fn counters(core: &Self::Core) -> Vec<Counters>;
+    /// Whether a node has run.
+    fn temperature(core: &Self::Core, node: usize) -> Temperature;
     /// Ends all nodes.
     fn drain(core: &Self::Core);
 }

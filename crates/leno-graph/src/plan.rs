@@ -35,6 +35,8 @@ pub(crate) struct NodeAbout {
     pub(crate) outputs: Vec<u64>,
     /// How many messages of each input and of each output one firing takes and gives, if that is fixed.
     pub(crate) rates: Option<(Vec<u64>, Vec<u64>)>,
+    /// How many messages it sends to each output before it first fires.
+    pub(crate) first: Option<Vec<u64>>,
 }
 
 /// What is known of a channel before it is used.
@@ -79,7 +81,7 @@ impl<S: Schedule> Plan<S> {
     ) -> usize {
         self.check_ends(&name, &ends);
         let Registered { inputs, outputs, .. } = ends;
-        let about = NodeAbout { name, is_free, inputs, outputs, rates: None };
+        let about = NodeAbout { name, is_free, inputs, outputs, rates: None, first: None };
         self.nodes.push(NodePlan { about, starter });
         self.nodes.len() - 1
     }

@@ -1,6 +1,6 @@
 //! Ends to receive from: of a node, and outside.
 
-use crate::cx::{Caller, Cx, FreeCx};
+use crate::cx::{Caller, FreeCx, NodeCx};
 use crate::error::Deadlock;
 use crate::mode::Sealed as _;
 use crate::source::Source;
@@ -41,23 +41,18 @@ impl<X: Source> Receiver<X> {
     /// # Ok::<(), leno_graph::BuildError>(())
     /// ```
     #[inline(always)]
-    pub fn receive(&self, cx: &Cx<'_, X::S>) -> Option<X::Item> {
+    pub fn receive(&self, cx: &NodeCx<'_, X::S>) -> Option<X::Item> {
         X::S::receive(Caller::Node(cx), &self.source).ok().flatten()
     }
 
     /// All messages until no more will come.
-    pub fn iter<'r>(&'r self, cx: &'r Cx<'_, X::S>) -> impl Iterator<Item = X::Item> + 'r {
+    pub fn iter<'r>(&'r self, cx: &'r NodeCx<'_, X::S>) -> impl Iterator<Item = X::Item> + 'r {
         core::iter::from_fn(move || self.receive(cx))
     }
 
     /// Receives a message if one is there now. Only a node that need not be deterministic can ask.
     pub fn try_receive(&self, _: &FreeCx<'_, X::S>) -> Option<X::Item> {
-        let (linked, mut woken) = (self.source.linked(), Vec::new());
-        let gate = linked.shut();
-        let taken = self.source.take(&mut woken);
-        drop(gate);
-        linked.wake(woken);
-        match taken {
+        match self.source.receive(false) {
             Take::Got(item) => Some(item),
             Take::Empty | Take::Closed => None,
         }

@@ -2,8 +2,9 @@
 
 use core::marker::PhantomData;
 
-use crate::ends::{In, Out};
+use crate::ends::{Input, Output};
 use crate::error::Deadlock;
+use crate::guarantees::Guarantees;
 use crate::mode::{Determinism, Parallel, Schedule, Sequential};
 use crate::parallel::Host;
 use crate::plan::Shape;
@@ -17,6 +18,7 @@ use crate::state::Counters;
 pub struct Run<D: Determinism, S: Schedule> {
     pub(crate) core: S::Core,
     pub(crate) shape: Shape,
+    pub(crate) guarantees: Guarantees,
     pub(crate) ids: Vec<u64>,
     pub(crate) host: S::Host,
     pub(crate) kind: PhantomData<D>,
@@ -43,7 +45,7 @@ impl<D: Determinism, S: Schedule> Run<D, S> {
     /// # Panics
     /// If it is of another graph.
     #[track_caller]
-    pub fn outlet<X: Source<S = S>, K: Determinism>(&self, end: In<X, K>) -> Outlet<X> {
+    pub fn outlet<X: Source<S = S>, K: Determinism>(&self, end: Input<X, K>) -> Outlet<X> {
         assert!(self.ids.contains(&end.graph), "an end to receive from belongs to another graph");
         Outlet::new(end.source)
     }
@@ -53,15 +55,25 @@ impl<D: Determinism, S: Schedule> Run<D, S> {
     /// # Panics
     /// If it is of another graph.
     #[track_caller]
-    pub fn inlet<T, K: Determinism>(&self, end: Out<T, K, S>) -> Inlet<T, S> {
+    pub fn inlet<T, K: Determinism>(&self, end: Output<T, K, S>) -> Inlet<T, S> {
         let name = &end.tip.channel.name;
         assert!(self.ids.contains(&end.graph), "channel '{name}' belongs to another graph");
         Inlet::new(end.tip)
     }
 
+    /// What was certain of it before it ran.
+    pub fn guarantees(&self) -> &Guarantees {
+        &self.guarantees
+    }
+
     /// What a node is called.
     pub fn name(&self, node: NodeId) -> &str {
         &self.shape.nodes[node.0].name
+    }
+
+    /// Whether a node has run.
+    pub fn temperature(&self, node: NodeId) -> Temperature {
+        S::temperature(&self.core, node.0)
     }
 
     /// What has gone through each channel, by name, in the order in which they were made.
@@ -72,11 +84,6 @@ impl<D: Determinism, S: Schedule> Run<D, S> {
 }
 
 impl<D: Determinism> Run<D, Sequential> {
-    /// Whether a node has run.
-    pub fn temperature(&self, node: NodeId) -> Temperature {
-        self.core.temperature(node.0)
-    }
-
     /// Starts a node that is cold, though nothing is expected from it yet: in a deterministic graph it
     /// runs now until it first waits, in others when its turn comes.
     ///
@@ -104,11 +111,6 @@ impl<D: Determinism> Run<D, Sequential> {
 }
 
 impl<D: Determinism> Run<D, Parallel> {
-    /// Whether a node has run.
-    pub fn temperature(&self, node: NodeId) -> Temperature {
-        self.core.temperature(node.0)
-    }
-
     /// Starts a node that is cold, though nothing is expected from it yet.
     pub fn start(&self, node: NodeId) {
         <Parallel as crate::mode::Sealed>::start(&self.core, node.0);

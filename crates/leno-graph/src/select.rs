@@ -54,15 +54,12 @@ impl<A: Source, B: Source<S = A::S>> Sealed for Select<A, B> {
         }
     }
 
-    fn take(
-        &self,
-        woken: &mut Vec<<A::S as crate::mode::Sealed>::Ticket>,
-    ) -> Take<Self::Item> {
-        let left = self.left.take(woken);
+    fn take(&self, in_order: bool) -> Take<Self::Item> {
+        let left = self.left.take(in_order);
         if let Take::Got(item) = left {
             return Take::Got(Side::Left(item));
         }
-        match (left, self.right.take(woken)) {
+        match (left, self.right.take(in_order)) {
             (_, Take::Got(item)) => Take::Got(Side::Right(item)),
             (Take::Closed, Take::Closed) => Take::Closed,
             _ => Take::Empty,

@@ -1,9 +1,9 @@
 //! Ends to send through: of a node, and outside.
 
-use core::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::channel::Channel;
-use crate::cx::{Caller, Cx, FreeCx};
+use crate::cx::{Caller, FreeCx, NodeCx};
 use crate::error::Deadlock;
 use crate::mode::Schedule;
 use crate::state::Push;
@@ -11,17 +11,21 @@ use crate::state::Push;
 /// One end to send through one channel. Dropping it closes it.
 pub(crate) struct Tip<T, S: Schedule> {
     pub(crate) channel: S::Ref<Channel<T, S>>,
-    is_open: Cell<bool>,
+    is_open: AtomicBool,
 }
 
 impl<T, S: Schedule> Tip<T, S> {
     pub(crate) fn new(channel: S::Ref<Channel<T, S>>) -> Tip<T, S> {
         channel.add_sender();
-        Tip { channel, is_open: Cell::new(true) }
+        Tip { channel, is_open: AtomicBool::new(true) }
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        self.is_open.load(Relaxed)
     }
 
     pub(crate) fn close(&self) -> bool {
-        let is_first = self.is_open.replace(false);
+        let is_first = self.is_open.swap(false, Relaxed);
         if is_first {
             self.channel.close_sender();
         }
@@ -30,7 +34,7 @@ impl<T, S: Schedule> Tip<T, S> {
 
     #[inline(always)]
     fn offer(&self, caller: Caller<'_, '_, S>, value: T) -> Result<(), Unsent<T>> {
-        if !self.is_open.get() {
+        if !self.is_open.load(Relaxed) {
             return Err(Unsent { value, why: None });
         }
         S::offer(caller, &self.channel, value)
@@ -39,8 +43,8 @@ impl<T, S: Schedule> Tip<T, S> {
 
 impl<T, S: Schedule> Clone for Tip<T, S> {
     fn clone(&self) -> Self {
-        let is_open = self.is_open.clone();
-        if is_open.get() {
+        let is_open = AtomicBool::new(self.is_open.load(Relaxed));
+        if is_open.load(Relaxed) {
             self.channel.add_sender();
         }
         Tip { channel: self.channel.clone(), is_open }
@@ -92,7 +96,7 @@ impl<T, S: Schedule> Sender<T, S> {
     /// # Ok::<(), leno_graph::BuildError>(())
     /// ```
     #[inline(always)]
-    pub fn send(&self, cx: &Cx<'_, S>, value: T) -> bool {
+    pub fn send(&self, cx: &NodeCx<'_, S>, value: T) -> bool {
         self.tip.offer(Caller::Node(cx), value).is_ok()
     }
 
@@ -100,7 +104,7 @@ impl<T, S: Schedule> Sender<T, S> {
     ///
     /// # Errors
     /// The message, if it was not sent.
-    pub fn offer(&self, cx: &Cx<'_, S>, value: T) -> Result<(), T> {
+    pub fn offer(&self, cx: &NodeCx<'_, S>, value: T) -> Result<(), T> {
         self.tip.offer(Caller::Node(cx), value).map_err(|unsent| unsent.value)
     }
 

@@ -5,7 +5,7 @@
 //! without it. Deterministic graphs receive in order instead: from the channel with the lowest number
 //! first, each until it has a message, so that crossed joins cannot wait for each other.
 
-use core::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::channel::{Channel, Link, Linked};
 use crate::mode::Schedule;
@@ -28,8 +28,30 @@ pub trait Sealed {
     fn each(&self, f: &mut dyn FnMut(&dyn Link<Self::S>));
     /// Looks whether there is something to receive, and takes nothing: `Got` if there is.
     fn peek(&self) -> Take<()>;
-    /// One attempt; those to be woken for it are added to `woken`.
-    fn take(&self, woken: &mut Vec<<Self::S as crate::mode::Sealed>::Ticket>) -> Take<Self::Item>;
+    /// One attempt, in which everything or nothing is taken. Nobody is woken: see [`Self::receive`]. In
+    /// order, a close counts only when those before it have something, so that what is taken does not
+    /// depend on when it was tried.
+    fn take(&self, in_order: bool) -> Take<Self::Item>;
+
+    /// One attempt, and if it succeeds those are woken for whom there is room now. One that is rolled back
+    /// wakes nobody: else someone who waits to send and someone who waits for more would keep each other
+    /// awake for ever.
+    fn receive(&self, in_order: bool) -> Take<Self::Item> {
+        let linked = self.linked();
+        let gate = linked.shut();
+        let taken = self.take(in_order);
+        let mut woken = Vec::new();
+        if matches!(taken, Take::Got(_)) {
+            self.each(&mut |wire| {
+                if wire.can_push() {
+                    woken.append(&mut wire.senders_waiting());
+                }
+            });
+        }
+        drop(gate);
+        linked.wake(woken);
+        taken
+    }
     /// Puts a message to the front again.
     fn give_back(&self, item: Self::Item);
     /// Receives in the order of channel numbers; `pause` waits for a message in a channel.
@@ -58,20 +80,20 @@ pub trait Sealed {
 /// An end to receive from one channel.
 pub struct Tap<T, S: Schedule> {
     pub(crate) channel: S::Ref<Channel<T, S>>,
-    is_open: Cell<bool>,
+    is_open: AtomicBool,
 }
 
 impl<T, S: Schedule> Tap<T, S> {
     pub(crate) fn new(channel: S::Ref<Channel<T, S>>) -> Tap<T, S> {
         channel.add_receiver();
-        Tap { channel, is_open: Cell::new(true) }
+        Tap { channel, is_open: AtomicBool::new(true) }
     }
 }
 
 impl<T, S: Schedule> Clone for Tap<T, S> {
     fn clone(&self) -> Self {
-        let is_open = self.is_open.clone();
-        if is_open.get() {
+        let is_open = AtomicBool::new(self.is_open.load(Relaxed));
+        if is_open.load(Relaxed) {
             self.channel.add_receiver();
         }
         Tap { channel: self.channel.clone(), is_open }
@@ -100,19 +122,19 @@ impl<T, S: Schedule> Sealed for Tap<T, S> {
 
     fn peek(&self) -> Take<()> {
         let state = self.channel.state();
-        match self.is_open.get() && state.has_message() {
+        match self.is_open.load(Relaxed) && state.has_message() {
             true => Take::Got(()),
-            false if state.can_take() || !self.is_open.get() => Take::Closed,
+            false if state.can_take() || !self.is_open.load(Relaxed) => Take::Closed,
             false => Take::Empty,
         }
     }
 
     #[inline(always)]
-    fn take(&self, woken: &mut Vec<S::Ticket>) -> Take<T> {
-        if !self.is_open.get() {
+    fn take(&self, _: bool) -> Take<T> {
+        if !self.is_open.load(Relaxed) {
             return Take::Closed;
         }
-        self.channel.take(woken)
+        self.channel.state().take()
     }
 
     fn give_back(&self, item: T) {
@@ -125,8 +147,10 @@ impl<T, S: Schedule> Sealed for Tap<T, S> {
         pause: &mut impl FnMut(&Linked<S>) -> Result<(), E>,
     ) -> Result<Option<T>, E> {
         loop {
-            let mut woken = Vec::new();
-            let taken = self.take(&mut woken);
+            if !self.is_open.load(Relaxed) {
+                return Ok(None);
+            }
+            let (taken, woken) = self.channel.take();
             if !woken.is_empty() {
                 self.linked().wake(woken);
             }
@@ -139,7 +163,7 @@ impl<T, S: Schedule> Sealed for Tap<T, S> {
     }
 
     fn leave(&self) -> bool {
-        let is_first = self.is_open.replace(false);
+        let is_first = self.is_open.swap(false, Relaxed);
         if is_first {
             self.channel.cancel_receiver();
         }

@@ -5,6 +5,8 @@
 //!   neither waited nor used up what there was are counted ([`Streak`]).
 
 use core::fmt;
+use core::future::poll_fn;
+use core::pin::Pin;
 use core::task::{Context, Poll};
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -56,13 +58,24 @@ impl<S: AsFd> Os<S> {
         self.descriptor.io_with(interest, deadline, |_| self.counted(&mut operation))
     }
 
-    pub(crate) async fn io_async<R>(
-        &self,
+    pub(crate) fn io_async<'a, R, O>(
+        &'a self,
         interest: Interest,
-        mut operation: impl FnMut() -> Tried<R>,
-    ) -> io::Result<R> {
-        self.streak.give_way_async().await;
-        self.descriptor.io_async_with(interest, |_| self.counted(&mut operation)).await
+        mut operation: O,
+    ) -> impl Future<Output = io::Result<R>> + Unpin + use<'a, R, O, S>
+    where
+        O: FnMut() -> Tried<R>,
+    {
+        let counted = move |_: &S| self.counted(&mut operation);
+        let mut io = self.descriptor.io_async_with(interest, counted);
+        let mut has_begun = false;
+        poll_fn(move |context| {
+            if !core::mem::replace(&mut has_begun, true) && self.streak.is_long() {
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            Pin::new(&mut io).poll(context)
+        })
     }
 
     pub(crate) fn poll_io<R>(

@@ -149,8 +149,9 @@ pub fn count_operation() {
     let cell = &thread::current().units;
     let left = cell.get() - 1;
     cell.set(left);
-    if left < 0 {
-        preempt();
+    if left < 0 && preempt() == Wake::Exit {
+        // Its next safepoint is one. Without a budget, as it may be by now, it would find none.
+        thread::current().units.set(0);
     }
 }
 

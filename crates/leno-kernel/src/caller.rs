@@ -1,6 +1,8 @@
 //! What those who build on the kernel ask about the calling code.
 
+use core::any::Any;
 use core::task::Context;
+use std::rc::Rc;
 
 use crate::raw::entered::{self, Here, Visit};
 use crate::{Co, Name, Object, Waiter};
@@ -24,6 +26,37 @@ pub fn current_system() -> Option<Object> {
     entered::here(|here| match here {
         Here::Stack(inside) => Some(inside.core.system()),
         Here::Future(core, _) => Some(core.system()),
+        Here::Thread | Here::Virtual(_) => None,
+    })
+}
+
+/// Numbers the thread that runs the calling code; no two threads of a process have the same. Unlike
+/// [`std::thread::current`], code of a coroutine counts as its core's thread also where a tool gives each
+/// coroutine a thread.
+pub fn thread_number() -> u32 {
+    leno_context::thread::current().number()
+}
+
+/// What a layer above keeps with the system that runs the calling code; see
+/// [`LocalSystem::lodge`](crate::LocalSystem::lodge).
+///
+/// # Examples
+/// ```
+/// use leno_kernel::{LocalSystem, lodger};
+/// use std::rc::Rc;
+///
+/// let system = LocalSystem::new();
+/// system.lodge(Some(Rc::new(7)));
+/// let seven = system.spawn(|| lodger()?.downcast::<i32>().ok());
+/// system.run()?;
+/// assert_eq!(seven.join()?, Some(Rc::new(7)));
+/// assert!(lodger().is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn lodger() -> Option<Rc<dyn Any>> {
+    entered::here(|here| match here {
+        Here::Stack(inside) => inside.core.lodger.borrow().clone(),
+        Here::Future(core, _) => core.lodger.borrow().clone(),
         Here::Thread | Here::Virtual(_) => None,
     })
 }

@@ -61,7 +61,7 @@ pub use budget::{
     Attached, Budget, NoPreempt, attach_for, charge, charge_later, count_operation, no_preempt,
     units_left,
 };
-pub use caller::{can_park, current_stack, current_system, has_policy, who};
+pub use caller::{can_park, current_stack, current_system, has_policy, lodger, thread_number, who};
 pub use clock::{Platform, RealTime, Time, VirtualTime};
 pub use co::{Co, Object};
 pub use dump::dump_all;

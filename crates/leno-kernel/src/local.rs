@@ -1,5 +1,6 @@
 //! A system of one core, run by whoever calls it.
 
+use core::any::Any;
 use core::panic::Location;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -259,6 +260,14 @@ impl LocalSystem {
     /// Names it, as [`current_system`](crate::current_system) does inside.
     pub fn object(&self) -> Object {
         self.core().system()
+    }
+
+    /// Keeps something with the system, in place of what was kept before, where
+    /// [`lodger`](crate::lodger()) finds it inside. For layers above, which would otherwise keep it with
+    /// the thread: code of a coroutine runs elsewhere under a tool that gives each a thread.
+    pub fn lodge(&self, lodger: Option<Rc<dyn Any>>) {
+        let old = core::mem::replace(&mut *self.core().lodger.borrow_mut(), lodger);
+        drop(old);
     }
 
     /// What has become of its coroutines so far. Takes the failures.

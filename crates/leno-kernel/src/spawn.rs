@@ -1,9 +1,6 @@
 //! Spawning: the bodies that a core runs.
 
-use core::future::poll_fn;
 use core::panic::Location;
-use core::pin::pin;
-use core::task::Poll;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -15,6 +12,7 @@ use crate::join::{Ended, Filler, Packet};
 use crate::options::{Options, Start};
 use crate::raw::closure::{Closure, SendClosure};
 use crate::raw::entered::{self, Here};
+use crate::raw::future::FutureBody;
 use crate::raw::stack::with_locals;
 use crate::report::Failure;
 use crate::system::{Movable, MovableBody, Team, Unstarted, Work};
@@ -44,7 +42,7 @@ impl Core {
         future: impl Future<Output = T> + 'static,
     ) -> Result<JoinHandle<T>, SpawnError> {
         let packet = Packet::new(self.system(), options.start);
-        let body = Body::Future(Box::pin(future_body(Filler::new(packet.clone()), future)));
+        let body = Body::Future(Box::pin(FutureBody::new(Filler::new(packet.clone()), future)));
         let about = options.about(self.roughly_now(), site);
         self.spawn(about, body, options.launch(true), packet.clone())?;
         Ok(JoinHandle::new(packet, options.name.clone()))
@@ -57,20 +55,6 @@ pub(crate) fn closure_body<T>(filler: Filler<T>, f: impl FnOnce() -> T) -> impl 
         let result = catch_unwind(AssertUnwindSafe(|| with_locals(f)));
         finish(filler, result);
     }
-}
-
-/// What a core polls for a future.
-pub(crate) async fn future_body<T>(filler: Filler<T>, future: impl Future<Output = T>) {
-    let result = {
-        let mut future = pin!(future);
-        poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
-            Ok(Poll::Pending) => Poll::Pending,
-            Ok(Poll::Ready(value)) => Poll::Ready(Ok(value)),
-            Err(payload) => Poll::Ready(Err(payload)),
-        })
-        .await
-    };
-    finish(filler, result);
 }
 
 impl Team {
@@ -98,7 +82,7 @@ impl Team {
         future: impl Future<Output = T> + Send + 'static,
     ) -> JoinHandle<T> {
         let packet = Packet::new(self.system(), options.start);
-        let future = Box::pin(future_body(Filler::new(packet.clone()), future));
+        let future = Box::pin(FutureBody::new(Filler::new(packet.clone()), future));
         let body = MovableBody { future, adoption: packet.clone() };
         let born = from.map_or_else(|| self.clock.now(), Core::roughly_now);
         let (about, launch) = (options.about(born, site), options.launch(from.is_some()));
@@ -137,7 +121,7 @@ impl Team {
 }
 
 /// The end of every body: tells the core and whoever waits how it ended.
-fn finish<T>(filler: Filler<T>, result: std::thread::Result<T>) {
+pub(crate) fn finish<T>(filler: Filler<T>, result: std::thread::Result<T>) {
     entered::here(|here| {
         let (core, co) = match &here {
             Here::Stack(inside) => (inside.core, inside.co),

@@ -6,6 +6,7 @@
 
 mod layer;
 mod preemptible;
+mod process;
 mod resumable;
 
 use proc_macro::TokenStream;
@@ -34,4 +35,16 @@ pub fn resumable(options: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn resumable_in_leno(options: TokenStream, item: TokenStream) -> TokenStream {
     resumable::expand(Layer::FrameInLeno, options.into(), item.into()).into()
+}
+
+/// Makes a process of an `impl` block with entries.
+#[proc_macro_attribute]
+pub fn process(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    process::expand(Layer::Process, arguments.into(), item.into()).into()
+}
+
+/// The same for users of `leno`.
+#[proc_macro_attribute]
+pub fn process_in_leno(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    process::expand(Layer::ProcessInLeno, arguments.into(), item.into()).into()
 }

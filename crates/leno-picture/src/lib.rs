@@ -5,6 +5,7 @@
 //! | [`timeline`] | a [`Log`](leno_kernel::log::Log) | any browser: one HTML file that needs nothing else |
 //! | [`chrome`] | a log | `ui.perfetto.dev` and `chrome://tracing`: a trace in JSON |
 //! | [`waits`] | a [`Report`](leno_kernel::report::Report) | any browser: an SVG, circles in red |
+//! | [`flow`] | a graph of nodes and channels | any browser: an SVG, with numbers |
 //!
 //! A log as text is its `Display`, in `leno-kernel`.
 //!
@@ -44,6 +45,7 @@
 
 mod chrome;
 mod escape;
+pub mod flow;
 mod layout;
 mod names;
 mod story;

@@ -375,6 +375,33 @@ fn a_coroutine_that_unwinds_is_not_preempted() {
 }
 
 #[test]
+fn one_that_never_waits_exits_at_a_safepoint_wherever_it_was_preempted() {
+    for units in 1..8 {
+        let system = LocalSystem::builder().preemptive().build();
+        let outcome = system.spawn(move || {
+            let sink = Sink::new();
+            let (sender, receiver) = leno_channel::unbounded();
+            let body = move || {
+                loop {
+                    // A unit as well, and no place to exit.
+                    sender.send(()).unwrap();
+                    safepoint!();
+                }
+            };
+            let busy = sink.spawn::<()>(&Options::new(), body).unwrap();
+            let attached = attach_for(sink.next().unwrap(), Budget::units(units)).unwrap();
+            assert!(attached.is_preempted());
+            busy.cancel();
+            let outcome = busy.join().unwrap_err().outcome();
+            drop(receiver);
+            outcome
+        });
+        system.run().unwrap();
+        assert_eq!(outcome.join().unwrap(), Some(Outcome::Exited), "preempted after {units}");
+    }
+}
+
+#[test]
 fn without_a_sink_the_core_runs_it_on() {
     let ran = inside(|| {
         let handle = spawn_local(|| (0..50).for_each(|_| charge(1)));

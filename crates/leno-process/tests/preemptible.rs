@@ -153,7 +153,8 @@ fn every_kind_of_range() -> u64 {
     for _ in i128::MIN..i128::MIN + 250 {
         laps += 1;
     }
-    for _ in 5..1 {
+    let (high, low) = (5, 1);
+    for _ in high..low {
         laps += 1;
     }
     for _ in 0..=10u16 {

@@ -1,6 +1,5 @@
 //! A dialogue that lives in a file: every answer is a new process, which restores the coroutine, hands it
-//! the answer, and stores it again (Stadler 2011, section 5.2).
-//! With `run FILE [ANSWER]` this is that process; without, it starts them.
+//! the answer, and stores it again (Stadler 2011, section 5.2): `run FILE [ANSWER]` is that process.
 
 use std::path::Path;
 use std::process::Command;
@@ -75,5 +74,6 @@ fn main() -> Result<(), Failure> {
         Command::new(env::current_exe()?).arg("run").arg(&file).args(answer).status()?;
         println!();
     }
-    Ok(println!("the state file is gone: {}", !file.exists()))
+    println!("the state file is gone: {}", !file.exists());
+    Ok(())
 }

@@ -41,8 +41,10 @@
 //! - [`flexible`]: coroutines that threads can call, one active at a time: synchronisers and monitors
 //!   without locks.
 //! - [`frame`]: coroutines that can be stored, sent to another machine, and gone on with there.
-//! - [`process`]: coroutines that are preempted when their budget is used up, by schedulers that are
-//!   user code.
+//! - [`mod@process`]: coroutines that are preempted when their budget is used up, by schedulers that are
+//!   user code; processes with entries, monitors, rendezvous.
+//! - [`graph`]: dataflow whose result cannot depend on the schedule, or may; sequential or parallel, checked
+//!   before it runs.
 //! - [`explore`]: tests that run a program under every schedule, and shrink and replay what fails.
 //! - [`picture`]: what happened in a system, as a timeline or a trace; who waits for what.
 //! - [`migrate`] and [`shared`]: stealing by other threads, and very many coroutines on few stacks.
@@ -74,6 +76,7 @@ pub use leno_explore as explore;
 pub use leno_fibre as fibre;
 pub use leno_fibre::run;
 pub use leno_flexible as flexible;
+pub use leno_graph as graph;
 pub use leno_io as io;
 pub use leno_picture as picture;
 
@@ -107,10 +110,10 @@ pub mod frame {
     pub use leno_macros::resumable_in_leno as resumable;
 }
 
-/// Preemption by budgets, schedulers as user code.
+/// Preemption by budgets, schedulers as user code, processes, monitors, rendezvous.
 pub mod process {
     #[doc(inline)]
-    pub use leno_macros::preemptible_in_leno as preemptible;
+    pub use leno_macros::{preemptible_in_leno as preemptible, process_in_leno as process};
     #[doc(inline)]
     pub use leno_process::*;
 }

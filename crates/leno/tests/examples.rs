@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::Once;
 
 /// Every example has a test of its own below.
-const EXAMPLES: [&str; 19] = [
+const EXAMPLES: &[&str] = &[
     "01_two_values",
     "02_counter",
     "03_tree_walk",
@@ -28,6 +28,19 @@ const EXAMPLES: [&str; 19] = [
     "13_sieve",
     "14_circuit",
     "15_flexible",
+    "16_parser",
+    "17_recogniser",
+    "18_savages",
+    "19_log",
+    "20_scheduler",
+    "21_shared_queue",
+    "22_placed",
+    "23_bounded_buffer",
+    "24_temperature",
+    "25_real_time",
+    "26_read_write",
+    "27_santa",
+    "28_santa_coroutine",
     "30_questionnaire",
     "31_stored_tree_walk",
     "32_travelling_agent",
@@ -170,6 +183,24 @@ fn flexible() {
     prints_what_is_expected("15_flexible");
 }
 
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn f81_read_write() {
+    prints_what_is_expected("26_read_write");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn f86_santa() {
+    prints_what_is_expected("27_santa");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn f87_santa_coroutine() {
+    prints_what_is_expected("28_santa_coroutine");
+}
+
 /// Section 5.2 of Stadler 2011, word for word.
 #[test]
 #[cfg_attr(miri, ignore = "spawns a process")]
@@ -253,6 +284,56 @@ fn s65_checkpoint() {
 }
 
 #[test]
+fn m20_scheduler() {
+    prints_what_is_expected("20_scheduler");
+}
+
+#[test]
+fn m29_shared_queue() {
+    prints_what_is_expected("21_shared_queue");
+}
+
+#[test]
+fn m37_placed() {
+    prints_what_is_expected("22_placed");
+}
+
+#[test]
+fn m8_bounded_buffer() {
+    prints_what_is_expected("23_bounded_buffer");
+}
+
+#[test]
+fn k55_parser() {
+    prints_what_is_expected("16_parser");
+}
+
+#[test]
+fn k47_recogniser() {
+    prints_what_is_expected("17_recogniser");
+}
+
+#[test]
+fn k58_savages() {
+    prints_what_is_expected("18_savages");
+}
+
+#[test]
+fn k54_log() {
+    prints_what_is_expected("19_log");
+}
+
+#[test]
+fn m47_temperature() {
+    prints_what_is_expected("24_temperature");
+}
+
+#[test]
+fn real_time() {
+    prints_what_is_expected("25_real_time");
+}
+
+#[test]
 #[cfg_attr(miri, ignore = "reads the tree")]
 fn every_example_is_listed_short_and_has_its_output() {
     let listed = |folder: PathBuf, ending: &str| -> BTreeSet<String> {
@@ -261,7 +342,7 @@ fn every_example_is_listed_short_and_has_its_output() {
         let names = names.map(|name| name.expect("plain names"));
         names.filter_map(|name| name.strip_suffix(ending).map(str::to_owned)).collect()
     };
-    let examples: BTreeSet<String> = EXAMPLES.map(str::to_owned).into();
+    let examples: BTreeSet<String> = EXAMPLES.iter().map(ToString::to_string).collect();
     assert_eq!(listed(folder(), ".rs"), examples);
     assert_eq!(listed(folder().join("expected"), ".txt"), examples);
     for example in EXAMPLES {

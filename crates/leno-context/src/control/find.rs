@@ -30,6 +30,9 @@ pub fn owner_of(address: usize) -> *mut Control {
 pub fn resumer_of(control: &Control) -> *mut Control {
     // SAFETY: the resumer of a running coroutine waits there.
     let waits = unsafe { &*control.back() };
+    #[cfg(leno_baton)]
+    return waits.whose();
+    #[cfg(not(leno_baton))]
     owner_of(waits.stack_pointer())
 }
 

@@ -62,6 +62,8 @@ thread_local! {
 pub struct Context {
     fresh: *mut Control,
     left: Option<Arc<Baton>>,
+    /// Whose it is, once it was left; null for a plain thread.
+    whose: *mut Control,
 }
 
 /// The OS thread behind a coroutine, kept in its control block.
@@ -73,17 +75,23 @@ struct CarrierEnds;
 impl Context {
     /// A context nobody has left yet.
     pub const fn empty() -> Self {
-        Context { fresh: core::ptr::null_mut(), left: None }
+        Context { fresh: core::ptr::null_mut(), left: None, whose: core::ptr::null_mut() }
     }
 
     /// The entry of a fresh coroutine, whose thread is spawned when it is first continued.
     pub(crate) fn fresh(control: NonNull<Control>, _top: *mut u8) -> Context {
-        Context { fresh: control.as_ptr(), left: None }
+        Context { fresh: control.as_ptr(), left: None, whose: control.as_ptr() }
     }
 
     /// The same context, which is continued through one of the two only.
     pub(crate) fn duplicate(&self) -> Context {
-        Context { fresh: self.fresh, left: self.left.clone() }
+        Context { fresh: self.fresh, left: self.left.clone(), whose: self.whose }
+    }
+
+    /// The coroutine that has left it, since there is no stack pointer to tell by; null if a plain
+    /// thread has.
+    pub(crate) fn whose(&self) -> *mut Control {
+        self.whose
     }
 
     /// There is no stack pointer to tell.
@@ -159,7 +167,9 @@ pub(super) unsafe fn transfer(
 ) -> (Word, usize) {
     let own = own_baton();
     // SAFETY: `from` is valid and nobody continues it before the baton is passed.
-    unsafe { (*from).left = Some(own.clone()) };
+    let from = unsafe { &mut *from };
+    from.left = Some(own.clone());
+    from.whose = own_control();
     // SAFETY: forwarded.
     unsafe { pass(to, word, code) };
     match own.wait() {

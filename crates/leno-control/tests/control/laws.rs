@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::generate::{expr, meaning};
 use crate::lots::Lots;
 use leno_control::{
-    Automaton, ControlType, Event, Expr, Grammar, Monitor, Wire, compose, fits, fits_over, pipeline,
+    Automaton, ControlType, Event, Expr, Grammar, Monitor, Wire, compose, fits, fits_over, fused,
+    pipeline,
 };
 
 /// Small alphabets make states meet.
@@ -204,6 +205,79 @@ fn k52_a_principal_type_has_the_traces_of_all_schedules_and_no_others() {
         let (a, b) = (stage(&mut lots), stage(&mut lots));
         let whole = a.then(&b).unwrap();
         assert_eq!(shown(whole.automaton(), 5).0, followed(&a, &b, 5), "{a} . {b}");
+    }
+}
+
+/// What two stages show as one fibre in at most `most` events, and after what they may be stuck: by
+/// following them step by step, the second one first.
+fn followed_as_one(a: &ControlType, b: &ControlType, most: usize) -> (Traces, Traces) {
+    /// What the second one does: it may decide, it waits to read, it takes nothing any more.
+    #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    enum Mode {
+        Decides,
+        Waits,
+        Gone,
+    }
+    let (a, b) = (a.automaton().states(), b.automaton().states());
+    let (read, write) = (Event::read(""), Event::write(""));
+    let (mut seen, mut ends) = (BTreeSet::new(), Traces::new());
+    let mut waiting = vec![(0, 0, Mode::Decides, Vec::new())];
+    while let Some(node) = waiting.pop() {
+        if !seen.insert(node.clone()) {
+            continue;
+        }
+        let (left, right, mode, trace) = node;
+        let with = |event: &Event| [trace.as_slice(), std::slice::from_ref(event)].concat();
+        let has_room = trace.len() < most;
+        if mode == Mode::Decides {
+            if b[right].ends() {
+                waiting.push((left, right, Mode::Gone, trace.clone()));
+            }
+            if b[right].after(&read).is_some() {
+                waiting.push((left, right, Mode::Waits, trace.clone()));
+            }
+            if let Some(to) = b[right].after(&write).filter(|_| has_room) {
+                waiting.push((left, to, Mode::Decides, with(&write)));
+            }
+            continue;
+        }
+        if a[left].ends() || mode == Mode::Gone && a[left].after(&write).is_some() {
+            ends.insert(trace.clone());
+        }
+        if let (Some(left), Mode::Waits) = (a[left].after(&write), mode) {
+            waiting.push((left, b[right].after(&read).unwrap(), Mode::Decides, trace.clone()));
+        }
+        if let Some(to) = a[left].after(&read).filter(|_| has_room) {
+            waiting.push((to, right, mode, with(&read)));
+        }
+    }
+    (seen.into_iter().map(|node| node.3).collect(), ends)
+}
+
+type Traces = BTreeSet<Vec<Event>>;
+
+#[test]
+fn k54_stages_as_one_fibre_show_one_of_the_schedules() {
+    let mut lots = Lots::new(12);
+    let (mut smaller, mut equal) = (0, 0);
+    for _ in 0..400 {
+        let (a, b) = (stage(&mut lots), stage(&mut lots));
+        let stages = [a.clone(), b.clone()];
+        let (one, principal) = (fused(&stages).unwrap(), pipeline(&stages).unwrap());
+        one.included_in(&principal).unwrap_or_else(|excess| panic!("{a} . {b}: {excess}"));
+        assert_eq!(shown(one.automaton(), 5), followed_as_one(&a, &b, 5), "{a} . {b}");
+        if one == principal { equal += 1 } else { smaller += 1 }
+    }
+    assert!(smaller > 50 && equal > 50, "{smaller} smaller, {equal} equal");
+}
+
+#[test]
+fn k54_many_stages_as_one_fibre_show_one_of_the_schedules() {
+    let mut lots = Lots::new(13);
+    for n in 0..300 {
+        let stages: Vec<_> = (0..3 + n % 2).map(|_| stage(&mut lots)).collect();
+        let (one, principal) = (fused(&stages).unwrap(), pipeline(&stages).unwrap());
+        one.included_in(&principal).unwrap_or_else(|excess| panic!("{stages:?}: {excess}"));
     }
 }
 

@@ -6,14 +6,17 @@
 //! happens outside is allowed by the principal type.
 //!
 //! There are two ways. Stages that are known when the program is compiled are a [`Stage`], and become
-//! one loop, as iterators do. Chips that are put together while it runs are fused with
-//! [`fuse`](Transducer::fuse), if
-//! both are functions of one value; a value then costs a call for each stage.
+//! one loop, as iterators do. Chips that are put together while it runs are fused by
+//! [`Chip::fused`](super::Chip::fused); a value then costs a call or two for each stage.
 
 use core::fmt;
 use core::marker::PhantomData;
 use std::rc::Rc;
 
+use leno_control::ControlType;
+
+use super::one::Step;
+use super::transducer::all;
 use super::{Pipe, Transducer, typed};
 
 /// What becomes of one value: some values, or none. Made by [`map`], [`keep`], [`each`] and
@@ -51,7 +54,13 @@ pub trait Stage: Clone + 'static {
         inputs.into_iter().for_each(|input| self.step(input, &mut give));
     }
 
-    /// An open pipeline, as one chip.
+    /// What it does as a chip: it reads a value and writes some, as often as it likes if it does not know
+    /// better.
+    fn control_type(&self) -> ControlType {
+        typed::EXPANDER.clone()
+    }
+
+    /// An open pipeline, as one chip. It can be fused with others while the program runs.
     ///
     /// # Examples
     /// ```
@@ -67,12 +76,12 @@ pub trait Stage: Clone + 'static {
     /// assert_eq!(ran.report().spawned, 4, "source, sink, one chip, and who started them");
     /// ```
     fn chip(self) -> Transducer<Self::In, Self::Out> {
-        Transducer::new("fused", move |cx, (inp, out)| {
+        let control = self.control_type();
+        let make = move || -> Step<Self::In, Self::Out> {
             let mut stage = self.clone();
-            loop {
-                stage.step(inp.read(cx), &mut |output| out.write(cx, output));
-            }
-        })
+            Box::new(move |input, give| all(give, |mut give| stage.step(input, &mut give)))
+        };
+        Transducer::of_machine("fused", Rc::new(make)).typed(control)
     }
 }
 
@@ -92,11 +101,18 @@ impl<A: Stage, B: Stage<In = A::Out>> Stage for Then<A, B> {
         let Then { first, next } = self;
         first.step(input, &mut |between| next.step(between, give));
     }
+
+    fn control_type(&self) -> ControlType {
+        let both = [self.first.control_type(), self.next.control_type()];
+        leno_control::fused(&both).unwrap_or_else(|_| typed::EXPANDER.clone())
+    }
 }
 
 /// What becomes of a value: one value, or none.
 pub struct Each<F, A, B> {
     f: F,
+    /// There is always one.
+    is_total: bool,
     types: PhantomData<fn(A) -> B>,
 }
 
@@ -110,11 +126,15 @@ impl<A: 'static, B: 'static, F: FnMut(A) -> Option<B> + Clone + 'static> Stage f
             give(output);
         }
     }
+
+    fn control_type(&self) -> ControlType {
+        if self.is_total { typed::FUNCTION.clone() } else { typed::PARTIAL.clone() }
+    }
 }
 
 impl<F: Clone, A, B> Clone for Each<F, A, B> {
     fn clone(&self) -> Each<F, A, B> {
-        Each { f: self.f.clone(), types: PhantomData }
+        Each { f: self.f.clone(), is_total: self.is_total, types: PhantomData }
     }
 }
 
@@ -128,14 +148,14 @@ impl<F, A, B> fmt::Debug for Each<F, A, B> {
 pub fn each<A: 'static, B: 'static, F: FnMut(A) -> Option<B> + Clone + 'static>(
     f: F,
 ) -> Each<F, A, B> {
-    Each { f, types: PhantomData }
+    Each { f, is_total: false, types: PhantomData }
 }
 
 /// What a function makes of a value.
 pub fn map<A: 'static, B: 'static>(
     mut f: impl FnMut(A) -> B + Clone + 'static,
 ) -> impl Stage<In = A, Out = B> {
-    each(move |input| Some(f(input)))
+    Each { is_total: true, ..each(move |input| Some(f(input))) }
 }
 
 /// The value itself, if it meets a condition.
@@ -145,28 +165,9 @@ pub fn keep<A: 'static>(
     each(move |input| condition(&input).then_some(input))
 }
 
-/// Makes the function of a stage, anew for each fibre.
-type Make<A, B> = Rc<dyn Fn() -> Box<dyn FnMut(A) -> Option<B>>>;
-
-/// A partial function, as a chip that can be fused.
-pub(super) fn partial<A: 'static, B: 'static>(make: Make<A, B>) -> Transducer<A, B> {
-    let own = make.clone();
-    let mut chip = Transducer::new("filter", move |cx, (inp, out)| {
-        let mut f = own();
-        loop {
-            if let Some(output) = f(inp.read(cx)) {
-                out.write(cx, output);
-            }
-        }
-    });
-    chip.step = Some(Rc::new(make));
-    chip.known(&typed::PARTIAL)
-}
-
 impl<A: 'static, B: 'static> Transducer<A, B> {
-    /// As [`Pipe::pipe`], but as one fibre, if both are functions or partial functions of this crate
-    /// ([`function`](super::function), [`filter`](super::filter) and their kin), or are fused themselves.
-    /// Where one is not, they are piped.
+    /// As [`Pipe::pipe`], but as one fibre, as by [`Chip::fused`](super::Chip::fused). Where that cannot
+    /// be, they are piped.
     ///
     /// # Panics
     /// When their control types cannot work together.
@@ -186,26 +187,6 @@ impl<A: 'static, B: 'static> Transducer<A, B> {
     /// ```
     #[track_caller]
     pub fn fuse<C: 'static>(self, next: Transducer<B, C>) -> Transducer<A, C> {
-        let Some((first, second)) = self.make().zip(next.make()) else {
-            return self.pipe(next);
-        };
-        let is_total = self.is_total() && next.is_total();
-        let both: Make<A, C> = Rc::new(move || {
-            let (mut first, mut second) = (first(), second());
-            Box::new(move |input| second(first(input)?))
-        });
-        let fused = partial(both).named("fused");
-        if is_total { fused.known(&typed::FUNCTION) } else { fused }
-    }
-
-    /// The function that it is, if it can be fused, and nobody wants to see its own events.
-    fn make(&self) -> Option<Make<A, B>> {
-        let step = self.step.as_ref().filter(|_| self.types.held().is_none())?;
-        step.downcast_ref::<Make<A, B>>().cloned()
-    }
-
-    /// Whether it writes for every value that it reads.
-    fn is_total(&self) -> bool {
-        self.control_type().is_some_and(|control| control == *typed::FUNCTION)
+        self.pipe(next).fused()
     }
 }

@@ -7,7 +7,7 @@
 //! - [`Source`], [`Sink`] and [`Transducer`] have one pin, one pin, and one of each; [`Chip`] has any.
 //! - [`Pipe`], or `|`, connects two; so pipelines are open, partly open or closed.
 //! - [`Circuit`] connects any.
-//! - [`fuse`] makes one fibre of several stages.
+//! - [`Chip::fused`] makes one fibre of a pipeline, [`fuse`] one loop of stages that the compiler knows.
 //!
 //! ```
 //! use leno_fibre::chip::{function, iterate, procedure};
@@ -21,18 +21,19 @@ mod circuit;
 mod deref;
 pub mod fuse;
 mod matcher;
+mod one;
 mod pipe;
 mod sink;
 mod source;
 mod transducer;
 mod typed;
 
-use core::any::Any;
 use core::fmt;
 use std::rc::Rc;
 
 use leno_kernel::Name;
 
+use self::one::One;
 use self::typed::Types;
 use crate::bind::Bind;
 use crate::{Cx, Fibre, In, Out};
@@ -43,11 +44,12 @@ pub use matcher::{epsilon, one_or_more, optional, try_all, zero_or_more};
 pub use pipe::{Pipe, pipeline_list};
 pub use sink::{debug_sink, procedure, sink, sink_to_list, sink_to_unique_list, store, writeblock};
 pub use source::{
-    bounded_list_source, fetch, generator, iterate, list_source, readblock, source, value,
+    bounded_list_source, fetch, generator, iterate, iterate_with, list_source, readblock, source,
+    value,
 };
 pub use transducer::{
-    buffer, debug_buffer, dup, filter, filter_map, function, joiner, latch, oneshot, serialise,
-    splitter,
+    buffer, debug_buffer, dup, expand, filter, filter_map, function, joiner, latch, oneshot,
+    serialise, splitter,
 };
 
 type Body<P> = dyn for<'f> Fn(&Cx<'f>, <P as Bind>::Bound<'f>);
@@ -57,8 +59,8 @@ pub struct Chip<P: Bind> {
     name: Name,
     body: Rc<Body<P>>,
     types: Types,
-    /// The function that it is, if it is one of one value: its type is in `fuse`.
-    step: Option<Rc<dyn Any>>,
+    /// How one fibre does all of it, if that is known.
+    one: Option<One<P>>,
 }
 
 /// A chip that writes.
@@ -86,7 +88,7 @@ impl<P: Bind> Chip<P> {
         name: impl Into<Name>,
         body: impl for<'f> Fn(&Cx<'f>, P::Bound<'f>) + 'static,
     ) -> Chip<P> {
-        Chip { name: name.into(), body: Rc::new(body), types: Types::default(), step: None }
+        Chip { name: name.into(), body: Rc::new(body), types: Types::default(), one: None }
     }
 
     /// The same under another name.
@@ -138,7 +140,7 @@ impl<P: Bind> Clone for Chip<P> {
             name: self.name.clone(),
             body: self.body.clone(),
             types: self.types.clone(),
-            step: self.step.clone(),
+            one: self.one.clone(),
         }
     }
 }

@@ -5,9 +5,11 @@
 //! Each chip of a pipeline is one fibre: the last one runs in the fibre of the whole.
 
 use core::ops::BitOr;
+use std::rc::Rc;
 
 use leno_control::Misfit;
 
+use super::one::{Before, Make, Step, both};
 use super::{Chip, Sink, Source, Transducer, buffer};
 use crate::bind::Bind;
 use crate::channel;
@@ -55,12 +57,13 @@ impl<A: 'static, B: 'static, C: 'static> Pipe<Transducer<B, C>> for Transducer<A
     fn try_pipe(self, next: Transducer<B, C>) -> Result<Transducer<A, C>, Misfit> {
         self.types.fits(&next.types)?;
         let (name, types) = (next.name().clone(), self.types.then(&next.types));
+        let one = both(&self, &next);
         let piped = Transducer::new(name, move |cx, (inp, out)| {
             let (between, from) = channel();
             self.start(cx, (inp.unbind(), between));
             next.ends_with(cx, (from.bind(cx), out));
         });
-        Ok(piped.with_types(types))
+        Ok(piped.with_types(types).or_machine(one))
     }
 }
 
@@ -70,12 +73,13 @@ impl<A: 'static, B: 'static> Pipe<Transducer<A, B>> for Source<A> {
     fn try_pipe(self, next: Transducer<A, B>) -> Result<Source<B>, Misfit> {
         self.types.fits(&next.types)?;
         let (name, types) = (next.name().clone(), self.types.then(&next.types));
+        let one = both(&self, &next);
         let piped = Source::new(name, move |cx, out| {
             let (between, from) = channel();
             self.start(cx, between);
             next.ends_with(cx, (from.bind(cx), out));
         });
-        Ok(piped.with_types(types))
+        Ok(piped.with_types(types).or_machine(one))
     }
 }
 
@@ -85,12 +89,13 @@ impl<A: 'static, B: 'static> Pipe<Sink<B>> for Transducer<A, B> {
     fn try_pipe(self, next: Sink<B>) -> Result<Sink<A>, Misfit> {
         self.types.fits(&next.types)?;
         let (name, types) = (next.name().clone(), self.types.then(&next.types));
+        let one = both(&self, &next);
         let piped = Sink::new(name, move |cx, inp| {
             let (between, from) = channel();
             self.start(cx, (inp.unbind(), between));
             next.ends_with(cx, from.bind(cx));
         });
-        Ok(piped.with_types(types))
+        Ok(piped.with_types(types).or_machine(one))
     }
 }
 
@@ -100,12 +105,13 @@ impl<A: 'static> Pipe<Sink<A>> for Source<A> {
     fn try_pipe(self, next: Sink<A>) -> Result<Chip<()>, Misfit> {
         self.types.fits(&next.types)?;
         let (name, types) = (next.name().clone(), self.types.then(&next.types));
+        let one = both(&self, &next);
         let piped = Chip::<()>::new(name, move |cx, ()| {
             let (between, from) = channel();
             self.start(cx, between);
             next.ends_with(cx, from.bind(cx));
         });
-        Ok(piped.with_types(types))
+        Ok(piped.with_types(types).or_machine(one))
     }
 }
 
@@ -152,6 +158,13 @@ pub fn pipeline_list<T: 'static>(
             panic!("no pipeline: {misfit}");
         }
     }
+    let one = stages.iter().map(Chip::machine).collect::<Option<Vec<_>>>();
+    let one: Option<Make<Step<T, T>>> = one.map(|makes| {
+        Rc::new(move || {
+            let machines = makes.iter().rev().map(|make| make());
+            machines.reduce(|behind, before| before.before(behind)).expect("there is one")
+        }) as Make<Step<T, T>>
+    });
     // Not piped two at a time, so that a long one does not end in as many calls.
     let piped = Transducer::new("pipeline", move |cx, (inp, out)| {
         let (last, before) = stages.split_last().expect("there is one");
@@ -163,5 +176,5 @@ pub fn pipeline_list<T: 'static>(
         }
         last.ends_with(cx, (inp.bind(cx), out));
     });
-    piped.with_types(types)
+    piped.with_types(types).or_machine(one)
 }

@@ -4,6 +4,7 @@ use core::cell::RefCell;
 use core::fmt::Display;
 use std::rc::Rc;
 
+use super::one::{Flow, Take};
 use super::{Sink, typed};
 
 /// A chip that never reads: whoever writes to it ends by blockage.
@@ -44,13 +45,14 @@ pub fn sink<T: 'static>() -> Sink<T> {
 /// leno_fibre::run(move |cx| closed.start(cx, ()));
 /// ```
 pub fn procedure<T: 'static>(f: impl FnMut(T) + Clone + 'static) -> Sink<T> {
-    Sink::new("procedure", move |cx, inp| {
+    let make = move || -> Take<T> {
         let mut f = f.clone();
-        loop {
-            f(inp.read(cx));
-        }
-    })
-    .known(&typed::SINK)
+        Box::new(move |value| {
+            f(value);
+            Flow::On
+        })
+    };
+    Sink::of_machine("procedure", Rc::new(make)).known(&typed::SINK)
 }
 
 /// Appends each value to a list.

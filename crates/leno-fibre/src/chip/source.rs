@@ -3,6 +3,7 @@
 use core::cell::RefCell;
 use std::rc::Rc;
 
+use super::one::{Feed, Flow, Give};
 use super::{Source, typed};
 
 /// A chip that never writes: whoever reads from it starves.
@@ -19,6 +20,30 @@ pub fn readblock<T: 'static>() -> Source<T> {
     Source::new("readblock", |_, _| {})
 }
 
+/// A source that is a machine.
+fn machine<T: 'static>(name: &'static str, make: impl Fn() -> Feed<T> + 'static) -> Source<T> {
+    Source::of_machine(name, Rc::new(make))
+}
+
+/// Gives what a closure makes, as long as someone takes it.
+fn endless<T: 'static>(mut make: impl FnMut() -> T + 'static) -> Feed<T> {
+    Box::new(move |others, give| {
+        while give(make()) == Flow::On {
+            others();
+        }
+    })
+}
+
+/// Gives all values, as long as someone takes them.
+fn each<T>(values: impl IntoIterator<Item = T>, others: &mut dyn FnMut(), give: Give<'_, T>) {
+    for value in values {
+        if give(value) == Flow::Gone {
+            return;
+        }
+        others();
+    }
+}
+
 /// Writes the same value for ever.
 ///
 /// # Examples
@@ -33,10 +58,9 @@ pub fn readblock<T: 'static>() -> Source<T> {
 /// assert_eq!(ran.result().unwrap(), "aaa");
 /// ```
 pub fn source<T: Clone + 'static>(value: T) -> Source<T> {
-    Source::new("source", move |cx, out| {
-        loop {
-            out.write(cx, value.clone());
-        }
+    machine("source", move || {
+        let value = value.clone();
+        endless(move || value.clone())
     })
     .known(&typed::SOURCE)
 }
@@ -55,7 +79,13 @@ pub fn source<T: Clone + 'static>(value: T) -> Source<T> {
 /// assert_eq!(ran.result(), Some(5));
 /// ```
 pub fn value<T: Clone + 'static>(value: T) -> Source<T> {
-    Source::new("value", move |cx, out| out.write(cx, value.clone())).known(&typed::VALUE)
+    machine("value", move || {
+        let value = value.clone();
+        Box::new(move |_, give| {
+            give(value.clone());
+        })
+    })
+    .known(&typed::VALUE)
 }
 
 /// Writes what a closure makes, for ever.
@@ -73,13 +103,7 @@ pub fn value<T: Clone + 'static>(value: T) -> Source<T> {
 /// assert_eq!(ran.result().unwrap(), [2, 4, 6]);
 /// ```
 pub fn generator<T: 'static>(make: impl FnMut() -> T + Clone + 'static) -> Source<T> {
-    Source::new("generator", move |cx, out| {
-        let mut make = make.clone();
-        loop {
-            out.write(cx, make());
-        }
-    })
-    .known(&typed::SOURCE)
+    machine("generator", move || endless(make.clone())).known(&typed::SOURCE)
 }
 
 /// Writes what an iterator gives, until it ends.
@@ -100,8 +124,33 @@ where
     I: IntoIterator + Clone + 'static,
     I::Item: 'static,
 {
-    Source::new("iterate", move |cx, out| {
-        values.clone().into_iter().for_each(|value| out.write(cx, value));
+    iterate_with(move || values.clone())
+}
+
+/// The same of an iterator that cannot be cloned: it is made anew for each fibre.
+///
+/// # Examples
+/// ```
+/// use leno_fibre::{channel, chip::iterate_with, run};
+/// use std::io::BufRead;
+///
+/// let text: &[u8] = b"one\ntwo\n";
+/// let ran = run(move |cx| {
+///     let (out, inp) = channel();
+///     iterate_with(move || text.lines().map_while(Result::ok)).start(cx, out);
+///     inp.iter(cx).take(2).collect::<Vec<_>>()
+/// });
+/// assert_eq!(ran.result().unwrap(), ["one", "two"]);
+/// ```
+pub fn iterate_with<I>(make: impl Fn() -> I + 'static) -> Source<I::Item>
+where
+    I: IntoIterator + 'static,
+    I::Item: 'static,
+{
+    let make = Rc::new(make);
+    machine("iterate", move || {
+        let make = make.clone();
+        Box::new(move |others, give| each(make(), others, give))
     })
     .known(&typed::LIST)
 }
@@ -137,11 +186,12 @@ pub fn list_source<T: Clone + 'static>(list: Vec<T>) -> Source<T> {
 /// assert_eq!(ran.result().unwrap(), [Some('x'), None, None]);
 /// ```
 pub fn bounded_list_source<T: Clone + 'static>(list: Vec<T>) -> Source<Option<T>> {
-    Source::new("bounded list source", move |cx, out| {
-        list.iter().for_each(|value| out.write(cx, Some(value.clone())));
-        loop {
-            out.write(cx, None);
-        }
+    machine("bounded list source", move || {
+        let list = list.clone();
+        Box::new(move |others, give| {
+            let values = list.clone().into_iter().map(Some);
+            each(values.chain(core::iter::repeat_with(|| None)), others, give);
+        })
     })
     .known(&typed::SOURCE)
 }
@@ -164,11 +214,9 @@ pub fn bounded_list_source<T: Clone + 'static>(list: Vec<T>) -> Source<Option<T>
 /// assert_eq!(ran.result(), Some((1, Some(2))));
 /// ```
 pub fn fetch<T: Clone + 'static>(variable: Rc<RefCell<T>>) -> Source<T> {
-    Source::new("fetch", move |cx, out| {
-        loop {
-            let value = variable.borrow().clone();
-            out.write(cx, value);
-        }
+    machine("fetch", move || {
+        let variable = variable.clone();
+        endless(move || variable.borrow().clone())
     })
     .known(&typed::SOURCE)
 }

@@ -4,7 +4,7 @@ use core::cell::RefCell;
 use core::fmt::Display;
 use std::rc::{Rc, Weak};
 
-use super::fuse::partial;
+use super::one::{Flow, Give, Step};
 use super::{Chip, Sink, Transducer, fetch, typed};
 use crate::{In, Out};
 
@@ -20,11 +20,19 @@ use crate::{In, Out};
 pub fn function<A: 'static, B: 'static>(
     f: impl FnMut(A) -> B + Clone + 'static,
 ) -> Transducer<A, B> {
-    let make = move || {
+    machine("function", move || {
         let mut f = f.clone();
-        Box::new(move |value| Some(f(value))) as Box<dyn FnMut(A) -> Option<B>>
-    };
-    partial(Rc::new(make)).named("function").known(&typed::FUNCTION)
+        Box::new(move |value, give| give(f(value)))
+    })
+    .known(&typed::FUNCTION)
+}
+
+/// A transducer that is a machine.
+fn machine<A: 'static, B: 'static>(
+    name: &'static str,
+    make: impl Fn() -> Step<A, B> + 'static,
+) -> Transducer<A, B> {
+    Transducer::of_machine(name, Rc::new(make))
 }
 
 /// Writes what a function makes of those values that meet a condition.
@@ -63,7 +71,45 @@ pub fn filter<A: 'static, B: 'static>(
 pub fn filter_map<A: 'static, B: 'static>(
     f: impl FnMut(A) -> Option<B> + Clone + 'static,
 ) -> Transducer<A, B> {
-    partial(Rc::new(move || Box::new(f.clone())))
+    machine("filter", move || {
+        let mut f = f.clone();
+        Box::new(move |value, give| f(value).map_or(Flow::On, give))
+    })
+    .known(&typed::PARTIAL)
+}
+
+/// Writes as many values as a function gives for each.
+///
+/// # Examples
+/// ```
+/// use leno_fibre::chip::{expand, iterate, sink_to_list};
+/// use std::rc::Rc;
+///
+/// let list = Rc::default();
+/// let words = expand(|line: &str, give| line.split(' ').for_each(|word| give(word.to_owned())));
+/// let closed = iterate(["in the", "beginning"]) | words | sink_to_list(Rc::clone(&list));
+/// leno_fibre::run(move |cx| closed.start(cx, ()));
+/// assert_eq!(*list.borrow(), ["in", "the", "beginning"]);
+/// ```
+pub fn expand<A: 'static, B: 'static>(
+    f: impl FnMut(A, &mut dyn FnMut(B)) + Clone + 'static,
+) -> Transducer<A, B> {
+    machine("expand", move || {
+        let mut f = f.clone();
+        Box::new(move |value, give| all(give, |give| f(value, give)))
+    })
+    .known(&typed::EXPANDER)
+}
+
+/// Lets `f` give values until nobody takes them.
+pub(super) fn all<T>(give: Give<'_, T>, f: impl FnOnce(&mut dyn FnMut(T))) -> Flow {
+    let mut flow = Flow::On;
+    f(&mut |value| {
+        if flow == Flow::On {
+            flow = give(value);
+        }
+    });
+    flow
 }
 
 /// Writes each value as it is: a place for one more between two others.
@@ -115,16 +161,20 @@ pub fn debug_buffer<T: Display + 'static>(
     tag: impl Into<String>,
     say: impl Fn(&str) + 'static,
 ) -> Transducer<T, T> {
-    let tag = tag.into();
-    Transducer::new("debug buffer", move |cx, (inp, out)| {
-        loop {
-            say(&format!("[{tag}] reads"));
-            let value = inp.read(cx);
+    let (tag, say) = (tag.into(), Rc::new(say));
+    machine("debug buffer", move || {
+        let (tag, say) = (tag.clone(), say.clone());
+        say(&format!("[{tag}] reads"));
+        Box::new(move |value: T, give| {
             let text = format!("{value}");
             say(&format!("[{tag}] has read {text}"));
-            out.write(cx, value);
-            say(&format!("[{tag}] has written {text}"));
-        }
+            let flow = give(value);
+            if flow == Flow::On {
+                say(&format!("[{tag}] has written {text}"));
+                say(&format!("[{tag}] reads"));
+            }
+            flow
+        })
     })
     .known(&typed::FUNCTION)
 }
@@ -142,7 +192,13 @@ pub fn debug_buffer<T: Display + 'static>(
 /// assert_eq!(*list.borrow(), [5]);
 /// ```
 pub fn oneshot<T: 'static>() -> Transducer<T, T> {
-    Transducer::new("oneshot", |cx, (inp, out)| out.write(cx, inp.read(cx))).known(&typed::ONESHOT)
+    machine("oneshot", || {
+        Box::new(|value, give| {
+            give(value);
+            Flow::Gone
+        })
+    })
+    .known(&typed::ONESHOT)
 }
 
 /// Writes the last value that it has read, as often as anyone reads; before the first there is
@@ -214,12 +270,11 @@ pub fn serialise<T: 'static>() -> Chip<(Vec<In<T>>, Out<T>)> {
 /// assert_eq!(*list.borrow(), [1, 2, 3, 4]);
 /// ```
 pub fn splitter<T: 'static>() -> Transducer<(T, T), T> {
-    Transducer::new("splitter", |cx, (inp, out)| {
-        loop {
-            let (first, second) = inp.read(cx);
-            out.write(cx, first);
-            out.write(cx, second);
-        }
+    machine("splitter", || {
+        Box::new(|(first, second), give| match give(first) {
+            Flow::On => give(second),
+            Flow::Gone => Flow::Gone,
+        })
     })
     .known(&typed::SPLITTER)
 }
@@ -237,11 +292,15 @@ pub fn splitter<T: 'static>() -> Transducer<(T, T), T> {
 /// assert_eq!(*list.borrow(), [(1, 2), (3, 4)]);
 /// ```
 pub fn joiner<T: 'static>() -> Transducer<T, (T, T)> {
-    Transducer::new("joiner", |cx, (inp, out)| {
-        loop {
-            let pair = (inp.read(cx), inp.read(cx));
-            out.write(cx, pair);
-        }
+    machine("joiner", || {
+        let mut first = None;
+        Box::new(move |value, give| match first.take() {
+            Some(first) => give((first, value)),
+            None => {
+                first = Some(value);
+                Flow::On
+            }
+        })
     })
     .known(&typed::JOINER)
 }

@@ -11,11 +11,14 @@ use leno_control::{ControlType, Misfit, fits, pipeline};
 
 use super::Chip;
 use crate::bind::Bind;
+use crate::room::roomy;
 
 /// What is known of a chip's type: that of each of its stages, if all are known.
 #[derive(Clone, Default)]
 pub(super) struct Types {
     stages: Option<Rc<[ControlType]>>,
+    /// Those of which one fibre can be made, if they are others: each stage that was fused is one.
+    parts: Option<Rc<[ControlType]>>,
     /// The fibre that runs it is held against it.
     is_held: bool,
     /// It is a pipeline: what its fibres do among themselves is not in its type.
@@ -32,16 +35,35 @@ impl Types {
 
     /// Those of both, one after the other.
     pub(super) fn then(&self, next: &Types) -> Types {
-        let both = self.stages.as_ref().zip(next.stages.as_ref());
-        let stages = both.map(|(own, next)| own.iter().chain(next.iter()).cloned().collect());
-        Types { stages, is_held: false, is_composed: true }
+        let both = |own: Option<Rc<[ControlType]>>, next: Option<Rc<[ControlType]>>| {
+            let (own, next) = own.zip(next)?;
+            Some(own.iter().chain(next.iter()).cloned().collect())
+        };
+        let stages = both(self.stages.clone(), next.stages.clone());
+        let parts = both(self.parts(), next.parts());
+        Types { stages, parts, is_held: false, is_composed: true }
+    }
+
+    /// Of which one fibre can be made.
+    pub(super) fn parts(&self) -> Option<Rc<[ControlType]>> {
+        self.parts.clone().or_else(|| self.stages.clone())
+    }
+
+    /// Those of one fibre that is made of all.
+    pub(super) fn fused(&self, own: ControlType) -> Types {
+        let stages = Some(Rc::new([own]) as Rc<[ControlType]>);
+        Types { stages, parts: self.parts(), is_held: false, is_composed: false }
+    }
+
+    pub(super) fn is_composed(&self) -> bool {
+        self.is_composed
     }
 
     /// Whether the next one can work behind this one, as far as their types are known.
     pub(super) fn fits(&self, next: &Types) -> Result<(), Misfit> {
         match (&self.stages, &next.stages) {
             (Some(own), Some(next)) if !own.is_empty() && !next.is_empty() => {
-                fits(&own[own.len() - 1], &next[0])
+                roomy(|| fits(&own[own.len() - 1], &next[0]))
             }
             _ => Ok(()),
         }
@@ -76,7 +98,7 @@ impl<P: Bind> Chip<P> {
     pub fn of_type(mut self, control: &ControlType) -> Chip<P> {
         let is_composed = self.types.is_composed;
         let stages = Some(Rc::new([control.clone()]) as Rc<[ControlType]>);
-        self.types = Types { stages, is_held: !is_composed, is_composed };
+        self.types = Types { stages, parts: None, is_held: !is_composed, is_composed };
         self
     }
 
@@ -104,8 +126,12 @@ impl<P: Bind> Chip<P> {
     }
 
     /// Declares the type of a chip of this crate, which keeps to it.
-    pub(super) fn known(mut self, control: &LazyLock<ControlType>) -> Chip<P> {
-        let control = LazyLock::force(control).clone();
+    pub(super) fn known(self, control: &LazyLock<ControlType>) -> Chip<P> {
+        self.typed(LazyLock::force(control).clone())
+    }
+
+    /// Declares what is known to be its type.
+    pub(super) fn typed(mut self, control: ControlType) -> Chip<P> {
         self.types.stages = Some(Rc::new([control]));
         self
     }
@@ -142,4 +168,6 @@ types! {
     SPLITTER = "(RWW)+";
     /// Writes one value for two.
     JOINER = "(RRW)+";
+    /// Writes as many values as it likes for each that it reads.
+    EXPANDER = "(RW*)+";
 }

@@ -38,8 +38,14 @@ impl Configuration {
         if own.state == State::Active && own.callee.is_some() {
             wrong.push(format!("F34: {n} is active and has a callee"));
         }
-        if own.callee.is_some() != (own.state == State::Calling) {
-            wrong.push(format!("{n} is {} with callee {:?}", own.state, own.callee));
+        let calls = own.callee.or(own.waits_for);
+        let is_one = own.callee.is_none() || own.waits_for.is_none();
+        if calls.is_some() != (own.state == State::Calling) || !is_one {
+            wrong.push(format!("{n} is {} with callee {:?}", own.state, calls));
+        }
+        let process = Process::Coroutine(n);
+        if own.waits_for.is_some_and(|m| !self.has_request(m, process, Label::Call)) {
+            wrong.push(format!("{n} waits for one that does not know of it"));
         }
         if own.callee.is_some_and(|m| self.coroutines[m].caller != Some(Process::Coroutine(n))) {
             wrong.push(format!("{n} has a callee that is not attached to it"));

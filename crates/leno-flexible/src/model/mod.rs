@@ -28,8 +28,11 @@
 //! - Whatever no rule matches is refused and changes nothing: a call that would make a cycle, a call or a
 //!   resume of one that is busy, anything on one that has terminated.
 //!
-//! Deliberately not here: types of parameters, failures, waiting for anything else. No clock, no threads:
-//! a step is a function.
+//! What that work does not have, or only wishes for, is in `rules/beyond.rs`: waiting for a busy coroutine,
+//! prods, waiting for something outside, giving up a call.
+//!
+//! Deliberately not here: types of parameters, failures. No clock, no threads: a step is a
+//! function.
 
 mod check;
 mod program;
@@ -75,6 +78,8 @@ pub enum Answer {
     Value(Value),
     /// None: the body has ended.
     Nothing,
+    /// None in time.
+    TimedOut,
     /// It was refused, and for this reason.
     Refused(Refusal),
 }
@@ -103,6 +108,8 @@ pub struct Place {
     pub made: Option<usize>,
     /// What its last call has come to.
     pub answer: Option<Answer>,
+    /// Whether it may give up its present call.
+    pub has_limit: bool,
 }
 
 /// A coroutine of a configuration.
@@ -114,6 +121,10 @@ pub struct Coroutine {
     pub caller: Option<Process>,
     /// Whom it has called.
     pub callee: Option<usize>,
+    /// Whom it has called though that one was busy; it is not attached yet.
+    pub waits_for: Option<usize>,
+    /// A prod that ends its next passivate.
+    pub permit: bool,
     /// φ: its local set, in order of arrival.
     pub requests: Vec<Request>,
     /// π: what its caller has given to it.

@@ -12,21 +12,29 @@ pub enum Target {
     Made,
 }
 
-/// An operation. Threads may perform only create, call and kick; any other of theirs does nothing.
+/// An operation. Threads may perform only create, calls, kick and prod; any other of theirs does nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operation {
     /// Makes a coroutine with this body.
     Create(usize),
     /// Calls.
     Call(Target),
+    /// Calls, and waits for its turn if the other is busy; of threads the same as calling.
+    CallWait(Target),
+    /// Calls, and gives up at some time if there is no answer.
+    CallLimited(Target),
     /// Goes back to the caller, with an answer.
     Detach,
     /// Hands over.
     Resume(Target),
     /// Lets it run some time.
     Kick(Target),
+    /// Lets it run some time, or ends its next passivate.
+    Prod(Target),
     /// Is idle.
     Passivate,
+    /// Waits for something outside the system, which happens at some time.
+    Wait,
     /// Lets others be active.
     Yield,
 }
@@ -97,7 +105,7 @@ impl Program {
     }
 
     fn place(&self, body: usize, rounds: u32) -> Place {
-        Place { body, next: 0, rounds, made: None, answer: None }
+        Place { body, next: 0, rounds, made: None, answer: None, has_limit: false }
     }
 
     /// `m⟨Q⟩⁻₋`: a fresh coroutine, idle, without caller and callee.
@@ -109,6 +117,8 @@ impl Program {
             callee: None,
             requests: Vec::new(),
             parameter: None,
+            waits_for: None,
+            permit: false,
             attached_only,
             place: self.place(body, rounds.unwrap_or(0)),
         }

@@ -18,6 +18,10 @@ pub enum Step {
         /// Which request, in order of arrival.
         place: usize,
     },
+    /// What a coroutine waits for outside happens.
+    Return(usize),
+    /// The time for a call is over.
+    GiveUp(Process),
 }
 
 /// What has come of a step.
@@ -82,6 +86,18 @@ impl Configuration {
             if thread.calls.is_none() && program.next(self, process) != Next::Nothing {
                 steps.push(Step::Perform(process));
             }
+            if thread.calls.is_some() && thread.place.has_limit {
+                steps.push(Step::GiveUp(process));
+            }
+        }
+        for (n, own) in self.coroutines.iter().enumerate() {
+            match own.state {
+                State::Parked => steps.push(Step::Return(n)),
+                State::Calling if own.place.has_limit => {
+                    steps.push(Step::GiveUp(Process::Coroutine(n)));
+                }
+                _ => {}
+            }
         }
         steps
     }
@@ -104,6 +120,17 @@ impl Configuration {
                 }
                 assert!(self.rule_4_18(coroutine, place), "nothing to attach in {self:?}");
                 Effect::Applied(Rule::AttachKick)
+            }
+            Step::Return(n) => {
+                assert!(self.rule_return(n), "{n} is not outside in {self:?}");
+                Effect::Applied(Rule::Return)
+            }
+            Step::GiveUp(process) => {
+                if self.rule_withdraw_pending(process) {
+                    return Effect::Applied(Rule::WithdrawPending);
+                }
+                assert!(self.rule_withdraw_served(process), "{process:?} calls nobody in {self:?}");
+                Effect::Applied(Rule::WithdrawServed)
             }
         }
     }
@@ -169,12 +196,17 @@ impl Configuration {
             }
             Operation::Call(target) => {
                 let Some(m) = self.target(own, target) else { return Effect::Skipped };
-                if self.rule_4_4(n, m, Program::parameter(own, at)) {
-                    return Effect::Applied(Rule::CallByCoroutine);
-                }
-                let refusal = self.refusal(n, m);
-                self.place_mut(own).answer = Some(Answer::Refused(refusal));
-                Some(Effect::Refused(refusal))
+                Some(self.call_as_coroutine(n, m, at, false))
+            }
+            Operation::CallWait(target) => {
+                let Some(m) = self.target(own, target) else { return Effect::Skipped };
+                Some(self.call_as_coroutine(n, m, at, true))
+            }
+            Operation::CallLimited(target) => {
+                let Some(m) = self.target(own, target) else { return Effect::Skipped };
+                let effect = self.call_as_coroutine(n, m, at, false);
+                self.place_mut(own).has_limit = matches!(effect, Effect::Applied(_));
+                Some(effect)
             }
             Operation::Detach => {
                 let answer = Program::answer(n, at, self.coroutines[n].parameter);
@@ -194,10 +226,43 @@ impl Configuration {
                     .or_else(|| applied(self.rule_4_8_phi2(n, m), Rule::KickByCoroutineWaiting))
                     .or(Some(Effect::Refused(Refusal::Terminated)))
             }
-            Operation::Passivate => applied(self.rule_4_9(n), Rule::Passivate),
+            Operation::Prod(target) => {
+                let Some(m) = self.target(own, target) else { return Effect::Skipped };
+                Some(self.prod(m))
+            }
+            Operation::Passivate => applied(self.rule_4_9_prodded(n), Rule::PassivateProdded)
+                .or_else(|| applied(self.rule_4_9(n), Rule::Passivate)),
+            Operation::Wait => applied(self.rule_park(n), Rule::Park),
             Operation::Yield => applied(self.rule_4_10(n), Rule::Yield),
         }
         .unwrap_or_else(|| panic!("{n} is not active in {self:?}"))
+    }
+
+    fn call_as_coroutine(&mut self, n: usize, m: usize, at: usize, waits: bool) -> Effect {
+        let own = Process::Coroutine(n);
+        let parameter = Program::parameter(own, at);
+        if self.rule_4_4(n, m, parameter) {
+            return Effect::Applied(Rule::CallByCoroutine);
+        }
+        let mut refusal = self.refusal(n, m);
+        if waits && refusal == Refusal::Busy {
+            if self.rule_4_4_wait(n, m, parameter) {
+                return Effect::Applied(Rule::CallWait);
+            }
+            refusal = Refusal::Cycle;
+        }
+        self.place_mut(own).answer = Some(Answer::Refused(refusal));
+        Effect::Refused(refusal)
+    }
+
+    fn prod(&mut self, m: usize) -> Effect {
+        if self.rule_prod(m) {
+            Effect::Applied(Rule::Prod)
+        } else if self.rule_prod_kept(m) {
+            Effect::Applied(Rule::ProdKept)
+        } else {
+            Effect::Refused(Refusal::Terminated)
+        }
     }
 
     fn perform_as_thread(
@@ -213,16 +278,21 @@ impl Configuration {
             Operation::Create(body) => {
                 applied(self.rule_4_11(program, t, body), Rule::CreateByThread)
             }
-            Operation::Call(target) => {
+            Operation::Call(target)
+            | Operation::CallWait(target)
+            | Operation::CallLimited(target) => {
                 let Some(m) = self.target(own, target) else { return Effect::Skipped };
                 let parameter = Program::parameter(own, at);
                 let refused = Refusal::Terminated;
+                let has_limit = matches!(operation, Operation::CallLimited(_));
+                self.place_mut(own).has_limit = has_limit;
                 if self.rule_4_12_phi1(t, m, parameter) {
                     return Effect::Applied(Rule::CallByThreadChain);
                 }
                 if self.rule_4_12_phi2(t, m, parameter) {
                     return Effect::Applied(Rule::CallByThreadPlain);
                 }
+                self.place_mut(own).has_limit = false;
                 self.place_mut(own).answer = Some(Answer::Refused(refused));
                 Some(Effect::Refused(refused))
             }
@@ -233,9 +303,15 @@ impl Configuration {
                     .or_else(|| applied(self.rule_4_15_phi2(t, m), Rule::KickByThreadWaiting))
                     .or(Some(Effect::Refused(Refusal::Terminated)))
             }
-            Operation::Detach | Operation::Resume(_) | Operation::Passivate | Operation::Yield => {
-                return Effect::Skipped;
+            Operation::Prod(target) => {
+                let Some(m) = self.target(own, target) else { return Effect::Skipped };
+                Some(self.prod(m))
             }
+            Operation::Detach
+            | Operation::Resume(_)
+            | Operation::Passivate
+            | Operation::Wait
+            | Operation::Yield => return Effect::Skipped,
         };
         effect.unwrap_or_else(|| panic!("thread {t} is not active in {self:?}"))
     }

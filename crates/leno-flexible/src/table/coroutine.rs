@@ -44,11 +44,32 @@ impl Table {
         let from = self.as_requester(n);
         self.set(n, State::Calling);
         self.cell_mut(n).waits_for = Some(m);
-        self.cell_mut(m).requests.push(Request { from, call: Some(call) });
+        self.cell_mut(m).requests.push(Request { from: from.clone(), call: Some(call) });
         if self.cell(m).callee.is_some() {
             self.chase(m);
         }
+        self.tell_rule(Rule::CallWait, &from, Some(m));
         Ok(())
+    }
+
+    /// n's time for its call of m is over, whether m serves it or not: n goes on. `None` if it does so
+    /// anyway, because its call is settled.
+    pub(crate) fn give_up(&mut self, n: Id, m: Id) -> Option<Option<State>> {
+        if self.state(n) != State::Calling {
+            return None;
+        }
+        self.cell_mut(n).callee = None;
+        self.cell_mut(n).waits_for = None;
+        let is_own =
+            |from: &Requester| matches!(from, Requester::Coroutine(other, _) if *other == n);
+        let cell = self.cell_mut(m);
+        cell.requests.retain(|request| request.call.is_none() || !is_own(&request.from));
+        let served = cell.caller.take_if(|caller| is_own(&caller.from)).map(|_| cell.state);
+        self.wait(n);
+        let rule = if served.is_some() { Rule::WithdrawServed } else { Rule::WithdrawPending };
+        self.tell_own(rule, n, Some(m));
+        self.attach(m);
+        Some(served)
     }
 
     /// Whether m can be free only after n has gone on.
@@ -75,7 +96,8 @@ impl Table {
             return Some(Refusal::Cycle { caller: self.name(n), callee: self.name(m) });
         }
         if state == State::Terminated {
-            return Some(Refusal::Terminated { coroutine: own.name.clone() });
+            let by = self.as_requester(n).party();
+            return Some(Refusal::Terminated { by, coroutine: own.name.clone() });
         }
         let is_attached = own.caller.is_some() && (is_call || self.is_simula);
         if state == State::Idle && !is_attached {
@@ -94,13 +116,12 @@ impl Table {
     }
 
     /// 4.5, 4.6, 4.14. Detach: `settle` gives the answer to the call, and is left if there is none.
-    pub(crate) fn detach<F: FnOnce(Arc<dyn AnyCall>) -> Waiter>(
+    pub(crate) fn detach<F: FnOnce(Arc<dyn AnyCall>) -> Option<Waiter>>(
         &mut self,
         m: Id,
         settle: &mut Option<F>,
     ) {
-        let own = self.as_requester(m);
-        let mut settle = |call| settle.take().map(|settle| settle(call));
+        let mut settle = |call| settle.take().and_then(|settle| settle(call));
         let rule = match self.cell_mut(m).caller.take() {
             Some(Caller { from: Requester::Coroutine(n, _), call }) => {
                 // It will be scheduled, and needs no other waking.
@@ -120,7 +141,7 @@ impl Table {
             }
         };
         self.set(m, State::Idle);
-        self.tell_rule(rule, &own, None);
+        self.tell_own(rule, m, None);
         self.attach(m);
     }
 
@@ -138,37 +159,34 @@ impl Table {
         if let Some(refusal) = self.refusal(n, m, k, false) {
             return Err(self.refuse(n, m, refusal));
         }
-        let own = self.as_requester(n);
         self.wait(k);
         self.set(n, State::Idle);
-        self.tell_rule(Rule::Resume, &own, Some(m));
+        self.tell_own(Rule::Resume, n, Some(m));
         self.attach(n);
         Ok(())
     }
 
     /// 4.9. Passivate. With a permit, it is as if it were kicked at once.
     pub(crate) fn passivate(&mut self, n: Id) {
-        let own = self.as_requester(n);
-        self.set(n, State::Idle);
-        self.tell_rule(Rule::Passivate, &own, None);
         if core::mem::take(&mut self.cell_mut(n).permit) {
             self.wait(n);
-        } else {
-            self.attach(n);
+            self.tell_own(Rule::PassivateProdded, n, None);
+            return;
         }
+        self.set(n, State::Idle);
+        self.tell_own(Rule::Passivate, n, None);
+        self.attach(n);
     }
 
     /// 4.10. Yield.
     pub(crate) fn yield_now(&mut self, n: Id) {
-        let own = self.as_requester(n);
         self.wait(n);
-        self.tell_rule(Rule::Yield, &own, None);
+        self.tell_own(Rule::Yield, n, None);
     }
 
     /// 4.6.1. A spinning body begins again.
     pub(crate) fn spin(&mut self, n: Id) {
-        let own = self.as_requester(n);
-        self.tell_rule(Rule::Spin, &own, None);
+        self.tell_own(Rule::Spin, n, None);
     }
 
     /// K: an idle bottom becomes waiting.

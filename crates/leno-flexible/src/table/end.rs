@@ -23,7 +23,7 @@ impl Table {
     /// A body has ended. What it has panicked with is given back, if nobody has called it.
     ///
     /// `settle` gives the body's last answer to the call, if it has one, and is left if there is none.
-    pub(crate) fn end<F: FnOnce(Arc<dyn AnyCall>) -> Waiter>(
+    pub(crate) fn end<F: FnOnce(Arc<dyn AnyCall>) -> Option<Waiter>>(
         &mut self,
         m: Id,
         ending: Ending,
@@ -40,7 +40,9 @@ impl Table {
                     Ending::Panicked(payload) => {
                         call.fail(CallError::Failed(Failure::new(name, payload)))
                     }
-                    Ending::Exited => call.fail(Refusal::Terminated { coroutine: name }.into()),
+                    Ending::Exited => {
+                        call.fail(Refusal::Terminated { by: from.party(), coroutine: name }.into())
+                    }
                 };
                 (self.release(from, waiter), None)
             }
@@ -58,7 +60,7 @@ impl Table {
     }
 
     /// Whoever has called goes on.
-    fn release(&mut self, from: Requester, waiter: Waiter) -> Rule {
+    fn release(&mut self, from: Requester, waiter: Option<Waiter>) -> Rule {
         match from {
             // It will be scheduled, and needs no other waking.
             Requester::Coroutine(n, _) => {
@@ -67,7 +69,7 @@ impl Table {
                 Rule::EndToCoroutine
             }
             Requester::Outside(_) => {
-                self.wakes.push(waiter);
+                self.wakes.extend(waiter);
                 Rule::EndToThread
             }
         }
@@ -91,15 +93,19 @@ impl Table {
             self.cell_mut(callee).caller = None;
         }
         let coroutine = self.name(m);
-        if let Some(other) = self.cell_mut(m).waits_for.take() {
+        // When a system stops, requests go before those who have made them.
+        let waits_for = self.cell_mut(m).waits_for.take();
+        if let Some(other) = waits_for.filter(|other| self.get(*other).is_some()) {
             let is_own = |from: &Requester| matches!(from, Requester::Coroutine(n, _) if *n == m);
             self.cell_mut(other).requests.retain(|own| own.call.is_none() || !is_own(&own.from));
         }
         for request in core::mem::take(&mut self.cell_mut(m).requests) {
             let Some(call) = request.call else { continue };
-            let waiter = call.fail(Refusal::Terminated { coroutine: coroutine.clone() }.into());
+            let by = request.from.party();
+            let refusal = Refusal::Terminated { by, coroutine: coroutine.clone() };
+            let waiter = call.fail(refusal.into());
             match request.from {
-                Requester::Outside(_) => self.wakes.push(waiter),
+                Requester::Outside(_) => self.wakes.extend(waiter),
                 Requester::Coroutine(n, _) => {
                     self.cell_mut(n).waits_for = None;
                     self.go_on(n);

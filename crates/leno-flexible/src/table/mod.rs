@@ -20,9 +20,11 @@ mod end;
 mod outside;
 mod schedule;
 mod snapshot;
+mod stackless;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use std::task::Waker;
 
 use leno_kernel::{Co, Waiter};
 
@@ -34,6 +36,20 @@ use crate::{Label, Rule, State};
 
 pub(crate) use end::Ending;
 pub(crate) use schedule::{Body, Next};
+pub(crate) use stackless::Stackless;
+
+/// What an operation leaves for when the lock is free.
+pub(crate) struct Leavings {
+    wakes: Vec<Waiter>,
+    garbage: Vec<Box<dyn Send>>,
+}
+
+impl Leavings {
+    pub(crate) fn see_to(self) {
+        self.wakes.into_iter().for_each(Waiter::wake);
+        drop(self.garbage);
+    }
+}
 
 /// Which coroutine of a table. One that is gone leaves a number that nobody else gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -61,8 +77,16 @@ pub(crate) struct Table {
     wakes: Vec<Waiter>,
     /// What is to be dropped then: it belongs to users, whose destructors may operate.
     garbage: Vec<Box<dyn Send>>,
-    /// The coroutine that schedules.
+    /// The coroutine that schedules, on a home core.
     pub(crate) scheduler: Option<Co>,
+    /// Whether that one looks by itself, so that nobody need wake it.
+    pub(crate) is_listening: bool,
+    /// How often somebody was scheduled and became active.
+    pub(crate) turns: u64,
+    /// Whether somebody steers, without a home core; see [`helm`](crate::helm).
+    pub(crate) is_steered: bool,
+    /// Whoever waits until nobody steers any more.
+    pub(crate) awaits_helm: Vec<Waiter>,
 }
 
 /// A coroutine of a table.
@@ -79,12 +103,27 @@ pub(crate) struct Cell {
     serve: Option<Box<dyn Serve>>,
     /// What it runs, until it first does.
     body: Option<Body>,
+    /// What it runs if it has no stack, while nobody polls it.
+    stackless: Option<Stackless>,
+    /// A wake-up that came while it was polled.
+    is_woken: bool,
+    /// What wakes its body, and what has to be woken in that, to be polled in the next turn.
+    waker: Option<Waker>,
+    inner: Option<Waker>,
     co: Option<Co>,
     stack_size: Option<usize>,
     /// A kick that the next passivate takes.
     permit: bool,
     /// Whether someone outside still names it.
     has_handle: bool,
+}
+
+/// What a coroutine runs.
+pub(crate) enum Runs {
+    /// With a stack.
+    Closure(Body),
+    /// Without.
+    Future(Stackless),
 }
 
 /// What a coroutine to be made is like.
@@ -141,7 +180,7 @@ impl Table {
     }
 
     /// Adds a coroutine: `m⟨Q⟩⁻₋`.
-    pub(crate) fn add(&mut self, plan: Plan, body: impl FnOnce(Id) -> Body) -> Id {
+    pub(crate) fn add(&mut self, plan: Plan, runs: impl FnOnce(Id) -> Runs) -> Id {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push((0, None));
             self.slots.len() - 1
@@ -158,16 +197,28 @@ impl Table {
             attached_only,
             priority,
             serve,
-            body: Some(body(id)),
+            body: None,
+            stackless: None,
+            is_woken: false,
+            waker: None,
+            inner: None,
             co: None,
             stack_size,
             permit: false,
             has_handle: true,
         });
+        let runs = runs(id);
         if self.is_stopped {
             self.cell_mut(id).state = State::Terminated;
-            let body = self.cell_mut(id).body.take();
-            self.garbage.push(Box::new(body));
+            self.garbage.push(Box::new(runs));
+        } else {
+            match runs {
+                Runs::Closure(body) => self.cell_mut(id).body = Some(body),
+                Runs::Future(stackless) => {
+                    self.cell_mut(id).waker = Some(stackless.waker.clone());
+                    self.cell_mut(id).stackless = Some(stackless);
+                }
+            }
         }
         if self.is_simula && self.main.is_none() {
             self.main = Some(id);
@@ -256,19 +307,35 @@ impl Table {
         self.tell(|table| (by.party(), What::Applied(rule), on.map(|on| table.name(on))));
     }
 
+    /// Tells it of a rule that a coroutine has applied.
+    fn tell_own(&mut self, rule: Rule, by: Id, on: Option<Id>) {
+        if self.observer.is_some() {
+            let by = self.as_requester(by);
+            self.tell_rule(rule, &by, on);
+        }
+    }
+
     /// A coroutine as the one who asks.
     pub(crate) fn as_requester(&self, id: Id) -> Requester {
         Requester::Coroutine(id, self.name(id))
     }
 
-    /// Whoever is to be woken, and what is to be dropped, when the lock is free.
-    pub(crate) fn take_leavings(&mut self) -> (Vec<Waiter>, Vec<Box<dyn Send>>) {
-        (core::mem::take(&mut self.wakes), core::mem::take(&mut self.garbage))
+    /// Whoever is to be woken, and what is to be dropped, when the lock is free: mostly nothing.
+    pub(crate) fn take_leavings(&mut self) -> Option<Leavings> {
+        let is_nothing = self.wakes.is_empty() && self.garbage.is_empty();
+        (!is_nothing).then(|| Leavings {
+            wakes: core::mem::take(&mut self.wakes),
+            garbage: core::mem::take(&mut self.garbage),
+        })
     }
 
     /// Whether somebody could be scheduled.
     pub(crate) fn is_ready(&self) -> bool {
         self.active.is_none() && !self.queue.is_empty() && !self.is_stopped
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.is_stopped
     }
 
     /// Nobody outside names it any more.

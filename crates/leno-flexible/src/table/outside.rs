@@ -20,10 +20,9 @@ impl Table {
     }
 
     fn refuse_outside(&mut self, by: &Requester, m: Id) -> Option<Refusal> {
-        let coroutine = self.name(m);
         let refusal = match self.state(m) {
-            _ if self.is_stopped => Refusal::Stopped { coroutine },
-            State::Terminated => Refusal::Terminated { coroutine },
+            _ if self.is_stopped => Refusal::Stopped { coroutine: self.name(m) },
+            State::Terminated => Refusal::Terminated { by: by.party(), coroutine: self.name(m) },
             _ => return None,
         };
         self.tell(|table| (by.party(), What::Refused(refusal.clone()), Some(table.name(m))));
@@ -40,14 +39,17 @@ impl Table {
         if let Some(refusal) = self.refuse_outside(&from, m) {
             return Err(refusal);
         }
-        self.cell_mut(m).requests.push(Request { from: from.clone(), call: Some(call) });
+        let told = self.observer.is_some().then(|| from.clone());
+        self.cell_mut(m).requests.push(Request { from, call: Some(call) });
         let rule = if self.cell(m).callee.is_some() {
             self.chase(m);
             Rule::CallByThreadChain
         } else {
             Rule::CallByThreadPlain
         };
-        self.tell_rule(rule, &from, Some(m));
+        if let Some(from) = told {
+            self.tell_rule(rule, &from, Some(m));
+        }
         self.attach(m);
         Ok(())
     }
@@ -82,11 +84,14 @@ impl Table {
         if let Some(refusal) = self.refuse_outside(from, m) {
             return Err(refusal);
         }
-        if self.state(self.bottom(m)) == State::Idle {
+        let rule = if self.state(self.bottom(m)) == State::Idle {
             self.chase(m);
+            Rule::Prod
         } else {
             self.cell_mut(m).permit = true;
-        }
+            Rule::ProdKept
+        };
+        self.tell_rule(rule, from, Some(m));
         Ok(())
     }
 
@@ -96,12 +101,15 @@ impl Table {
         self.get(m)?;
         let is_it = |other: &Arc<dyn AnyCall>| Arc::ptr_eq(other, call);
         let cell = self.cell_mut(m);
-        cell.requests.retain(|request| !request.call.as_ref().is_some_and(is_it));
-        if !cell.caller.as_ref().is_some_and(|caller| is_it(&caller.call)) {
+        let pending = |request: &Request| request.call.as_ref().is_some_and(is_it);
+        if let Some(place) = cell.requests.iter().position(pending) {
+            let request = cell.requests.remove(place);
+            self.tell_rule(Rule::WithdrawPending, &request.from, Some(m));
             return None;
         }
-        cell.caller = None;
+        let caller = cell.caller.take_if(|caller| is_it(&caller.call))?;
         let state = cell.state;
+        self.tell_rule(Rule::WithdrawServed, &caller.from, Some(m));
         self.attach(m);
         Some(state)
     }
@@ -120,7 +128,7 @@ impl Table {
             let calls = core::mem::take(&mut cell.requests).into_iter().filter_map(|own| own.call);
             let calls = calls.chain(outside.map(|caller| caller.call));
             let error = || Refusal::Stopped { coroutine: coroutine.clone() }.into();
-            let waiters: Vec<Waiter> = calls.map(|call| call.fail(error())).collect();
+            let waiters: Vec<Waiter> = calls.filter_map(|call| call.fail(error())).collect();
             self.wakes.extend(waiters);
             self.garbage.push(Box::new(body));
         }

@@ -3,7 +3,7 @@
 use leno_kernel::policy::{Candidate, Choice, ChoiceKind};
 use leno_kernel::{Co, choose, has_policy};
 
-use super::{Caller, Id, Request, Requester, Table};
+use super::{Caller, Id, Request, Requester, Stackless, Table};
 use crate::policy::{Pending, Waiting};
 use crate::{Rule, State};
 
@@ -24,6 +24,13 @@ pub(crate) enum Next {
         body: Option<Body>,
         stack_size: Option<usize>,
     },
+    /// This one is active now, and has no stack.
+    Poll {
+        id: Id,
+        stackless: Stackless,
+        /// The number of its turn, which no other has.
+        turn: u64,
+    },
 }
 
 impl Table {
@@ -34,16 +41,21 @@ impl Table {
         }
         let place = self.pick_waiting();
         let id = self.queue.remove(place).expect("a policy picks one of those who wait");
-        let own = self.as_requester(id);
         if self.cell(id).attached_only && self.cell(id).caller.is_none() {
             self.set(id, State::Idle);
-            self.tell_rule(Rule::ScheduleInVain, &own, None);
+            self.tell_own(Rule::ScheduleInVain, id, None);
             self.attach(id);
             return Next::InVain;
         }
         self.set(id, State::Active);
-        self.tell_rule(Rule::Schedule, &own, None);
+        self.tell_own(Rule::Schedule, id, None);
+        self.turns += 1;
+        let turn = self.turns;
         let cell = self.cell_mut(id);
+        if let Some(mut stackless) = cell.stackless.take() {
+            stackless.inner = cell.inner.take();
+            return Next::Poll { id, stackless, turn };
+        }
         Next::Run { id, co: cell.co, body: cell.body.take(), stack_size: cell.stack_size }
     }
 
@@ -85,19 +97,22 @@ impl Table {
         }
         let place = self.pick_request(n);
         let Request { from, call } = self.cell_mut(n).requests.remove(place);
+        let told = self.observer.is_some().then(|| from.clone());
         let rule = match call {
             Some(call) => {
                 if let Requester::Coroutine(caller, _) = &from {
                     self.cell_mut(*caller).waits_for = None;
                     self.cell_mut(*caller).callee = Some(n);
                 }
-                self.cell_mut(n).caller = Some(Caller { from: from.clone(), call });
+                self.cell_mut(n).caller = Some(Caller { from, call });
                 Rule::AttachCall
             }
             None => Rule::AttachKick,
         };
         self.wait(n);
-        self.tell_rule(rule, &from, Some(n));
+        if let Some(from) = told {
+            self.tell_rule(rule, &from, Some(n));
+        }
     }
 
     fn pick_request(&mut self, n: Id) -> usize {
@@ -125,8 +140,14 @@ impl Table {
         if is_ready {
             self.yield_now(id);
         } else {
-            self.set(id, State::Parked);
+            self.park(id);
         }
+    }
+
+    /// It waits for something outside.
+    pub(super) fn park(&mut self, id: Id) {
+        self.set(id, State::Parked);
+        self.tell_own(Rule::Park, id, None);
     }
 
     /// What it waits for outside has happened. Whether that was so.
@@ -134,6 +155,7 @@ impl Table {
         let was_parked = self.state(id) == State::Parked;
         if was_parked {
             self.wait(id);
+            self.tell_own(Rule::Return, id, None);
         }
         was_parked
     }

@@ -1,6 +1,7 @@
 //! Runs a program of the model on the real system, and takes each step of the one in the other.
 
 mod random;
+mod stackless;
 
 pub(crate) use random::random_program;
 
@@ -13,10 +14,13 @@ use leno_flexible::model::{
     Step, Target, Value,
 };
 use leno_flexible::{
-    CallError, Event, Flexible, Label, Me, Party, Refusal, Rule, Snapshot, State, System, What,
-    spinning,
+    CallError, Event, Flexible, Label, Me, Party, Refusal, Rule, Snapshot, State, System,
+    Threadless, What, spinning,
 };
 use leno_kernel::{Reason, Waiter, park};
+
+/// How long somebody waits who does not wait for ever; the world's time is virtual.
+const LIMIT: std::time::Duration = std::time::Duration::from_nanos(1);
 
 type Handle = Flexible<Value, Value>;
 type RealBody = Box<dyn FnOnce(&mut Me<Value, Value>) + Send>;
@@ -97,6 +101,10 @@ impl Mirror {
                 let meant = requests.filter(|(_, own)| own.from == by && own.label == label);
                 meant.map(|(place, _)| Step::Attach { coroutine, place }).collect()
             }
+            (What::Applied(Rule::Return), Process::Coroutine(n)) => vec![Step::Return(n)],
+            (What::Applied(Rule::WithdrawPending | Rule::WithdrawServed), _) => {
+                vec![Step::GiveUp(by)]
+            }
             _ => vec![Step::Perform(by)],
         }
     }
@@ -148,7 +156,9 @@ impl Mirror {
             let callee = real.callee.as_ref().map(|name| self.names[name]);
             let requests = real.requests.iter().map(|own| (self.process(&own.from), own.label));
             let expected = model.requests.iter().map(|own| (Some(own.from), own.label));
-            let equal = (real.state, caller, callee) == (model.state, model.caller, model.callee)
+            let expected_callee = model.callee.or(model.waits_for);
+            let equal = (real.state, caller, callee)
+                == (model.state, model.caller, expected_callee)
                 && requests.eq(expected);
             if !equal {
                 return Err(format!("{name} is {real:?} and {model:?}"));
@@ -214,6 +224,7 @@ impl Interpreter {
         let answer = match answer {
             Ok(value) => Answer::Value(*value),
             Err(CallError::NoAnswer { .. }) => Answer::Nothing,
+            Err(CallError::TimedOut { .. }) => Answer::TimedOut,
             // The run is over.
             Err(CallError::Refused(Refusal::Stopped { .. })) => return,
             Err(CallError::Refused(refusal)) => Answer::Refused(why(refusal)),
@@ -271,13 +282,24 @@ impl Interpreter {
                 let answer = self.target(target, made).call(Program::parameter(process, at));
                 self.compare_answers(process, &answer);
             }
+            Operation::CallWait(target) => {
+                let answer = self.target(target, made).call_wait(Program::parameter(process, at));
+                self.compare_answers(process, &answer);
+            }
+            Operation::CallLimited(target) => {
+                let parameter = Program::parameter(process, at);
+                let answer = self.target(target, made).call_timeout(parameter, LIMIT);
+                self.compare_answers(process, &answer);
+            }
             Operation::Detach => {
                 let parameter = me.parameter();
                 me.detach(Program::answer(n, at, parameter));
             }
             Operation::Resume(target) => drop(me.resume(&self.target(target, made))),
             Operation::Kick(target) => drop(self.target(target, made).kick()),
+            Operation::Prod(target) => drop(self.target(target, made).prod()),
             Operation::Passivate => me.passivate(),
+            Operation::Wait => leno_kernel::sleep(LIMIT),
             Operation::Yield => me.yield_now(),
         }
     }
@@ -287,15 +309,14 @@ impl Interpreter {
         self.mirror.lock().unwrap().names.len()
     }
 
-    fn thread(&self, t: usize, system: &Arc<System>) {
+    fn thread(&self, t: usize, system: &Real) {
         let process = Process::Thread(t);
         let mut made = None;
         for (at, operation) in self.program.threads[t].iter().enumerate() {
             match operation {
                 Operation::Create(body) => {
-                    let builder = system.coroutine(format!("t{t}.{}", self.fresh()));
-                    made =
-                        Some(shaped(builder, &self.program.bodies[*body]).create(self.body(*body)));
+                    let name = format!("t{t}.{}", self.fresh());
+                    made = Some(system.create(self, name, *body));
                 }
                 Operation::Call(target) => {
                     let answer = self.target(*target, &made).call(Program::parameter(process, at));
@@ -304,9 +325,47 @@ impl Interpreter {
                     }
                     self.compare_answers(process, &answer);
                 }
+                Operation::CallWait(target) | Operation::CallLimited(target) => {
+                    let (target, parameter) =
+                        (self.target(*target, &made), Program::parameter(process, at));
+                    let answer = match operation {
+                        Operation::CallWait(_) => target.call_wait(parameter),
+                        _ => target.call_timeout(parameter, LIMIT),
+                    };
+                    if let Err(CallError::Refused(Refusal::Stopped { .. })) = answer {
+                        return;
+                    }
+                    self.compare_answers(process, &answer);
+                }
                 Operation::Kick(target) => drop(self.target(*target, &made).kick()),
+                Operation::Prod(target) => drop(self.target(*target, &made).prod()),
                 other => panic!("a thread cannot {other:?}"),
             }
+        }
+    }
+}
+
+/// A system, of either kind.
+enum Real {
+    Home(System),
+    Threadless(Threadless),
+}
+
+impl Real {
+    fn create(&self, own: &Interpreter, name: String, body: usize) -> Handle {
+        match self {
+            Real::Home(system) => {
+                let builder = shaped(system.coroutine(name), &own.program.bodies[body]);
+                builder.create(own.body(body))
+            }
+            Real::Threadless(system) => stackless::create(own, system.coroutine(name), body),
+        }
+    }
+
+    fn stop(&self) {
+        match self {
+            Real::Home(system) => system.stop(),
+            Real::Threadless(system) => system.stop(),
         }
     }
 }
@@ -315,8 +374,17 @@ fn shaped(builder: leno_flexible::Builder, body: &Body) -> leno_flexible::Builde
     if body.attached_only { builder.attached_only() } else { builder }
 }
 
+/// How a program is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// On a home core, with stacks.
+    Home,
+    /// By the threads that call, without stacks.
+    Threadless,
+}
+
 /// Runs a program in the calling code's world, with the model beside it.
-pub(crate) fn run(program: &Arc<Program>, seen: &Arc<Mutex<Seen>>) {
+pub(crate) fn run(mode: Mode, program: &Arc<Program>, seen: &Arc<Mutex<Seen>>) {
     let mirror = Arc::new(Mutex::new(Mirror {
         program: program.clone(),
         model: program.begin(),
@@ -332,12 +400,14 @@ pub(crate) fn run(program: &Arc<Program>, seen: &Arc<Mutex<Seen>>) {
     }
     let observer = mirror.clone();
     let builder = System::builder().observer(move |event| observer.lock().unwrap().see(event));
-    let system = Arc::new(builder.build());
+    let system = Arc::new(match mode {
+        Mode::Home => Real::Home(builder.build()),
+        Mode::Threadless => Real::Threadless(builder.threadless()),
+    });
     let handles = Arc::new(Mutex::new(Vec::new()));
     let own = Interpreter { mirror: mirror.clone(), program: program.clone(), handles };
     for (n, body) in program.coroutines.iter().enumerate() {
-        let builder = shaped(system.coroutine(format!("c{n}")), &program.bodies[*body]);
-        let handle = builder.create(own.body(*body));
+        let handle = system.create(&own, format!("c{n}"), *body);
         own.handles.lock().unwrap().push(handle);
     }
     mirror.lock().unwrap().look_for_end();

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::Mode;
 use leno_flexible::model::{Body, Operation, Program, Target};
 
 /// Numbers that follow from a seed.
@@ -18,7 +19,7 @@ impl Lots {
 }
 
 /// Up to 6 coroutines, 3 threads and 30 operations.
-pub(crate) fn random_program(seed: u64) -> Program {
+pub(crate) fn random_program(seed: u64, mode: Mode) -> Program {
     let mut lots = Lots(seed);
     let (coroutines, threads) = (1 + lots.below(6), 1 + lots.below(3));
     let mut left = 30 - threads;
@@ -31,9 +32,12 @@ pub(crate) fn random_program(seed: u64) -> Program {
         left -= operations - 1;
         let mut thread = Vec::new();
         for _ in 0..operations {
-            let operation = match lots.below(8) {
+            let operation = match lots.below(11) {
                 0 => Operation::Create(lots.below(bodies)),
                 1..=4 => Operation::Call(target(&mut lots, coroutines, has_made)),
+                5 => Operation::CallWait(target(&mut lots, coroutines, has_made)),
+                6..=7 => Operation::CallLimited(target(&mut lots, coroutines, has_made)),
+                8 => Operation::Prod(target(&mut lots, coroutines, has_made)),
                 _ => Operation::Kick(target(&mut lots, coroutines, has_made)),
             };
             has_made |= matches!(operation, Operation::Create(_));
@@ -44,7 +48,7 @@ pub(crate) fn random_program(seed: u64) -> Program {
     for n in 0..bodies {
         let operations = lots.below(6).min(left);
         left -= operations;
-        program.bodies.push(body(&mut lots, coroutines, n + 1..bodies, operations));
+        program.bodies.push(body(&mut lots, mode, coroutines, n + 1..bodies, operations));
         if n < coroutines {
             program.coroutines.push(n);
         }
@@ -61,17 +65,27 @@ fn target(lots: &mut Lots, coroutines: usize, has_made: bool) -> Target {
 }
 
 /// Creates only with bodies of `later`, so that programs end.
-fn body(lots: &mut Lots, coroutines: usize, later: Range<usize>, length: usize) -> Body {
+fn body(
+    lots: &mut Lots,
+    mode: Mode,
+    coroutines: usize,
+    later: Range<usize>,
+    length: usize,
+) -> Body {
     let mut has_made = false;
     let mut operations = Vec::new();
     for _ in 0..length {
-        let operation = match lots.below(16) {
+        let operation = match lots.below(22) {
             0 if !later.is_empty() => Operation::Create(later.start + lots.below(later.len())),
             1..=4 => Operation::Call(target(lots, coroutines, has_made)),
             5..=7 => Operation::Detach,
             8..=9 => Operation::Resume(target(lots, coroutines, has_made)),
             10..=12 => Operation::Kick(target(lots, coroutines, has_made)),
             13 => Operation::Passivate,
+            14..=15 => Operation::CallWait(target(lots, coroutines, has_made)),
+            16 if mode == Mode::Home => Operation::CallLimited(target(lots, coroutines, has_made)),
+            16 | 17 => Operation::Wait,
+            18..=19 => Operation::Prod(target(lots, coroutines, has_made)),
             _ => Operation::Yield,
         };
         has_made |= matches!(operation, Operation::Create(_));

@@ -28,8 +28,7 @@ pub(super) const NOBODY: usize = usize::MAX - 1;
 
 /// What someone waits for; channels and nodes by their index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[doc(hidden)]
-pub enum Want {
+pub(crate) enum Want {
     Nothing,
     Receive(usize),
     Send(usize),

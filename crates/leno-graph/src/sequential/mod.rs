@@ -5,11 +5,12 @@
 
 mod chain;
 mod operate;
+mod poll;
 
 use core::cell::{Cell, OnceCell, RefCell, RefMut};
 use core::future::Future;
 use core::pin::Pin;
-use core::task::{Context, Waker};
+use core::task::{Context, Poll, Waker};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use leno_coroutine::{Coroutine, Step, Suspender};
 pub(crate) use chain::Want;
 
 use crate::channel::{Channel, Link};
-use crate::cx::{Caller, Cx};
+use crate::cx::{Caller, FutureCx, NodeCx};
 use crate::error::Deadlock;
 use crate::event_loop::{EventLoop, NodeWaker, waker};
 use crate::mode::{Sealed, Sequential};
@@ -86,11 +87,7 @@ impl Core {
     }
 
     /// What it is to run.
-    pub(crate) fn set(
-        &self,
-        nodes: Vec<(String, Starter)>,
-        wires: Vec<Rc<dyn Link<Sequential>>>,
-    ) {
+    pub(crate) fn set(&self, nodes: Vec<(String, Starter)>, wires: Vec<Rc<dyn Link<Sequential>>>) {
         let nodes = nodes.into_iter().map(|(name, starter)| Node {
             name,
             starter: RefCell::new(Some(starter)),
@@ -101,7 +98,8 @@ impl Core {
             is_queued: Cell::new(false),
             temperature: Cell::new(Temperature::Cold),
         });
-        let is_first = self.nodes.set(nodes.collect()).is_ok() && self.wires.set(wires.into()).is_ok();
+        let is_first =
+            self.nodes.set(nodes.collect()).is_ok() && self.wires.set(wires.into()).is_ok();
         debug_assert!(is_first, "a graph is built once");
     }
 
@@ -124,7 +122,7 @@ impl Core {
 
     /// Suspends the calling node. Not while its own stack unwinds: then `false`.
     #[inline(always)]
-    pub(crate) fn suspend(&self, cx: &Cx<'_, Sequential>) -> bool {
+    pub(crate) fn suspend(&self, cx: &NodeCx<'_, Sequential>) -> bool {
         cx.way.try_suspend(()).is_ok()
     }
 
@@ -142,8 +140,12 @@ impl Core {
         let is_done = match &*runner {
             Some(Runner::Stack(coroutine)) => matches!(coroutine.resume(()), Step::Finished(())),
             Some(Runner::Future(future, own)) => {
-                let waker = if self.is_chain { Waker::noop().clone() } else { waker(own) };
-                future.borrow_mut().as_mut().poll(&mut Context::from_waker(&waker)).is_ready()
+                let mut future = future.borrow_mut();
+                if self.is_chain {
+                    future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready()
+                } else {
+                    future.as_mut().poll(&mut Context::from_waker(&waker(own))).is_ready()
+                }
             }
             None => true,
         };
@@ -224,6 +226,7 @@ impl Drop for Running<'_> {
 
 impl Sealed for Sequential {
     const LOOKS_FIRST: bool = true;
+    const IS_PARALLEL: bool = false;
     type Ref<X> = Rc<X>;
     type Lock<X> = RefCell<X>;
     type Guard<'a, X: 'a> = RefMut<'a, X>;
@@ -278,10 +281,37 @@ impl Sealed for Sequential {
         operate::receive(caller, source)
     }
 
+    #[inline(always)]
+    fn poll_offer<T>(
+        cx: &FutureCx<Sequential>,
+        _: &Context<'_>,
+        channel: &Channel<T, Sequential>,
+        value: &mut Option<T>,
+        ticket: &mut Option<usize>,
+    ) -> Poll<Result<(), T>> {
+        poll::offer(cx, channel, value, ticket)
+    }
+
+    #[inline(always)]
+    fn poll_receive<X: Source<S = Sequential>>(
+        cx: &FutureCx<Sequential>,
+        _: &Context<'_>,
+        source: &X,
+        ticket: &mut Option<usize>,
+    ) -> Poll<Option<X::Item>> {
+        poll::receive(cx, source, ticket)
+    }
+
+    fn forget(_: &Rc<Core>, _: &usize) {}
+
     fn outside(_: &Rc<Core>, _: bool) {}
 
     fn counters(core: &Rc<Core>) -> Vec<Counters> {
         core.wires().iter().map(|wire| wire.counters()).collect()
+    }
+
+    fn temperature(core: &Rc<Core>, node: usize) -> Temperature {
+        core.temperature(node)
     }
 
     fn drain(core: &Rc<Core>) {

@@ -109,10 +109,7 @@ fn receive_in_loop<X: Source<S = Sequential>>(
     source: &X,
 ) -> Result<Option<X::Item>, Deadlock> {
     loop {
-        let mut woken = Vec::new();
-        let taken = source.take(&mut woken);
-        source.linked().wake(woken);
-        match taken {
+        match source.receive(false) {
             Take::Got(item) => return Ok(Some(item)),
             Take::Closed => return Ok(None),
             Take::Empty => {}
@@ -126,7 +123,17 @@ fn receive_in_loop<X: Source<S = Sequential>>(
         });
         let want = Want::Receive(index);
         match caller {
-            Caller::Outside => core.run_loop(want, &mut || source.peek() != Take::Empty)?,
+            Caller::Outside => {
+                let mut taken = Take::Empty;
+                let mut is_done = || {
+                    taken = source.receive(false);
+                    !matches!(taken, Take::Empty)
+                };
+                core.run_loop(want, &mut is_done)?;
+                if let Take::Got(item) = taken {
+                    return Ok(Some(item));
+                }
+            }
             Caller::Node(cx) => {
                 source.each(&mut |wire| wire.watch(&cx.node));
                 core.node(cx.node).want.set(want);
@@ -149,14 +156,36 @@ impl Core {
         want: Want,
         is_done: &mut dyn FnMut() -> bool,
     ) -> Result<(), Deadlock> {
-        let _running = self.enter();
+        let running = self.enter();
         let stop = self.events.run_until(is_done, &mut |node| {
             self.node(node).is_queued.set(false);
             self.run_node(node);
         });
         match stop {
             Stop::Done => Ok(()),
+            Stop::Idle if self.grow_any() => {
+                drop(running);
+                self.run_loop(want, is_done)
+            }
             Stop::Idle => Err(self.explain(want)),
+        }
+    }
+
+    /// Makes room in the smallest full channel that a node waits to send into, if the graph says so.
+    fn grow_any(&self) -> bool {
+        let senders =
+            self.nodes.get().into_iter().flatten().filter_map(|node| match node.want.get() {
+                Want::Send(wire) => Some(self.wire(wire)),
+                _ => None,
+            });
+        let smallest = senders.min_by_key(|wire| wire.counters().capacity);
+        match smallest.filter(|_| self.grows) {
+            Some(wire) => {
+                wire.grow();
+                wire.get_linked().into_iter().for_each(|own| own.wake(wire.senders_waiting()));
+                true
+            }
+            None => false,
         }
     }
 

@@ -1,9 +1,14 @@
 //! Tests of graphs, by topic.
 #![forbid(unsafe_code)]
+#![allow(clippy::type_complexity, reason = "ends of nodes that are written for all modes")]
 
 mod acceptance;
+mod analysis;
 mod build;
+mod cases;
 mod ends;
+mod events;
 mod joins;
 mod modes;
 mod nodes;
+mod stackless;

@@ -1,12 +1,12 @@
 //! Nodes that many tests use, written once for all modes.
 
-use leno_graph::{Cx, Receiver, Schedule, Sender, Source};
+use leno_graph::{NodeCx, Receiver, Schedule, Sender, Source};
 
 /// Runs a block in each of the four modes; `$graph` is an empty graph.
 macro_rules! in_all_modes {
     (|$graph:ident| $body:block) => {{
-        in_deterministic_modes!(|$graph| $body);
-        in_other_modes!(|$graph| $body);
+        $crate::nodes::in_deterministic_modes!(|$graph| $body);
+        $crate::nodes::in_other_modes!(|$graph| $body);
     }};
 }
 
@@ -43,7 +43,10 @@ macro_rules! in_other_modes {
 pub(crate) use {in_all_modes, in_deterministic_modes, in_other_modes};
 
 /// Sends `from..to`, then closes.
-pub(crate) fn range<S: Schedule>(from: i32, to: i32) -> impl FnOnce(&Cx<'_, S>, Sender<i32, S>) {
+pub(crate) fn range<S: Schedule>(
+    from: i32,
+    to: i32,
+) -> impl FnOnce(&NodeCx<'_, S>, Sender<i32, S>) {
     move |cx, out| {
         for i in from..to {
             if !out.send(cx, i) {
@@ -55,7 +58,7 @@ pub(crate) fn range<S: Schedule>(from: i32, to: i32) -> impl FnOnce(&Cx<'_, S>, 
 
 /// Receives until close, then sends one list.
 pub(crate) fn collect<X: Source>(
-    cx: &Cx<'_, X::S>,
+    cx: &NodeCx<'_, X::S>,
     (from, to): (Receiver<X>, Sender<Vec<X::Item>, X::S>),
 ) {
     to.send(cx, from.iter(cx).collect());
@@ -64,7 +67,7 @@ pub(crate) fn collect<X: Source>(
 /// Maps; when the input closes or a send fails, cancels the input and closes the output.
 pub(crate) fn map<X: Source, U>(
     f: impl Fn(X::Item) -> U,
-) -> impl FnOnce(&Cx<'_, X::S>, (Receiver<X>, Sender<U, X::S>)) {
+) -> impl FnOnce(&NodeCx<'_, X::S>, (Receiver<X>, Sender<U, X::S>)) {
     move |cx, (from, to)| {
         while let Some(item) = from.receive(cx) {
             if !to.send(cx, f(item)) {
@@ -78,7 +81,7 @@ pub(crate) fn map<X: Source, U>(
 
 /// Sends `true` until a send fails or 100 have succeeded after the first; then how many have.
 pub(crate) fn cancellable<S: Schedule>(
-    cx: &Cx<'_, S>,
+    cx: &NodeCx<'_, S>,
     (out, quit): (Sender<bool, S>, Sender<i32, S>),
 ) {
     let mut count = 0;
@@ -93,7 +96,7 @@ pub(crate) fn cancellable<S: Schedule>(
 /// Forwards until it sees `last`, then cancels the input and closes the output.
 pub(crate) fn breaker<X: Source<Item = i32>>(
     last: i32,
-) -> impl FnOnce(&Cx<'_, X::S>, (Receiver<X>, Sender<i32, X::S>)) {
+) -> impl FnOnce(&NodeCx<'_, X::S>, (Receiver<X>, Sender<i32, X::S>)) {
     move |cx, (from, to)| {
         while let Some(item) = from.receive(cx) {
             if item == last {

@@ -12,7 +12,10 @@
 //! Under exploration every choice is a choice of its strategy; in a system with a policy, of the
 //! policy; else the first, with which nothing goes wrong.
 //!
-//! Deliberately not here: packets, windows, routing. A connection is two pipes of bytes that keep their
+//! Deliberately not here: Unix sockets. Files name them, and what a file is, who may open it and what is left
+//! when its listener has gone, a network does not know; an explored program is told so when it binds one. Code
+//! under test takes a stream that is `Read` and `Write`, or its address from outside: then it is given a
+//! [`TcpStream`](crate::net::TcpStream) of this network. Nor: packets, windows, routing. A connection is two pipes of bytes that keep their
 //! order; a partition holds them up, and only datagrams are lost one by one. A connection that is never
 //! healed is not given up by itself: use time-outs.
 

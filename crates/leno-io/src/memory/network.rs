@@ -3,10 +3,9 @@
 use core::fmt;
 use std::io::{self, ErrorKind};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, ThreadId};
 
 use leno_kernel::log::Operation as Kind;
-use leno_kernel::{common_now, world};
+use leno_kernel::{common_now, thread_number, world};
 
 use super::ambient;
 use super::error::error;
@@ -62,7 +61,7 @@ pub struct Network {
 pub(super) struct Inner {
     state: Mutex<State>,
     /// Of a local network: whose it is.
-    owner: Option<ThreadId>,
+    owner: Option<u32>,
 }
 
 impl Network {
@@ -87,10 +86,10 @@ impl Network {
     /// assert!(deadlock.contains("waiting to receive"), "{deadlock}");
     /// ```
     pub fn local() -> Network {
-        Network::with(Some(thread::current().id()))
+        Network::with(Some(thread_number()))
     }
 
-    fn with(owner: Option<ThreadId>) -> Network {
+    fn with(owner: Option<u32>) -> Network {
         let state = Mutex::new(State::new(owner.is_some()));
         Network { inner: Arc::new(Inner { state, owner }) }
     }
@@ -221,7 +220,7 @@ impl Inner {
     /// A local network is used by its own thread.
     pub(super) fn check_caller(&self) -> io::Result<()> {
         match self.owner {
-            Some(owner) if owner != thread::current().id() => Err(error(
+            Some(owner) if owner != thread_number() => Err(error(
                 ErrorKind::Unsupported,
                 "a local network is for the coroutines of the thread that made it; use Network::new",
             )),

@@ -7,6 +7,7 @@
 //!
 //! An operation is tried without waiting, and says with [`Tried`] what came of it.
 
+use core::pin::Pin;
 use core::task::{Context, Poll};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -69,14 +70,17 @@ impl<S: Twin> Inner<S> {
     }
 
     /// The same, for a future.
-    pub(crate) async fn io_async<R>(
-        &self,
+    pub(crate) fn io_async<'a, R, O>(
+        &'a self,
         interest: Interest,
-        operation: impl FnMut() -> Tried<R>,
-    ) -> io::Result<R> {
+        operation: O,
+    ) -> impl Future<Output = io::Result<R>> + Unpin + use<'a, R, O, S>
+    where
+        O: FnMut() -> Tried<R> + Unpin,
+    {
         match self {
-            Inner::Os(os) => os.io_async(interest, operation).await,
-            Inner::Memory(memory) => memory.io_async(interest, operation).await,
+            Inner::Os(os) => Either::Os(os.io_async(interest, operation)),
+            Inner::Memory(memory) => Either::Memory(memory.io_async(interest, operation)),
         }
     }
 
@@ -168,6 +172,27 @@ impl<S: Twin> Inner<S> {
         match self {
             Inner::Os(os) => Ok(os.as_fd().try_clone_to_owned().map_err(explained)?.into()),
             Inner::Memory(_) => not_here("descriptor"),
+        }
+    }
+}
+
+/// A future of either kind of socket.
+enum Either<O, M> {
+    Os(O),
+    Memory(M),
+}
+
+impl<R, O, M> Future for Either<O, M>
+where
+    O: Future<Output = R> + Unpin,
+    M: Future<Output = R> + Unpin,
+{
+    type Output = R;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<R> {
+        match &mut *self {
+            Either::Os(os) => Pin::new(os).poll(context),
+            Either::Memory(memory) => Pin::new(memory).poll(context),
         }
     }
 }

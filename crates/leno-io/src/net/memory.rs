@@ -5,6 +5,8 @@
 //! else the machine's. What is accepted is of the listener's kind.
 
 use core::convert::Infallible;
+use core::future::poll_fn;
+use core::pin::Pin;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use core::task::{Context, Poll, ready};
 use std::io::{self, ErrorKind::WouldBlock};
@@ -84,17 +86,30 @@ impl<M: Watch> Memory<M> {
         }
     }
 
-    pub(crate) async fn io_async<R>(
-        &self,
+    pub(crate) fn io_async<'a, R, O>(
+        &'a self,
         interest: Interest,
-        mut operation: impl FnMut() -> Tried<R>,
-    ) -> io::Result<R> {
-        loop {
-            match operation() {
-                Err(error) if error.kind() == WouldBlock => self.ready(interest).await?,
-                result => return result.map(|(result, _)| result),
+        mut operation: O,
+    ) -> impl Future<Output = io::Result<R>> + Unpin + use<'a, R, O, M>
+    where
+        O: FnMut() -> Tried<R> + Unpin,
+    {
+        // In a box: futures of sockets of the operating system's should be small.
+        let mut wait: Option<Box<Ready<'a>>> = None;
+        poll_fn(move |context| {
+            loop {
+                if let Some(ready) = &mut wait {
+                    ready!(Pin::new(&mut **ready).poll(context))?;
+                    wait = None;
+                }
+                match operation() {
+                    Err(error) if error.kind() == WouldBlock => {
+                        wait = Some(Box::new(self.ready(interest)));
+                    }
+                    result => return Poll::Ready(result.map(|(result, _)| result)),
+                }
             }
-        }
+        })
     }
 
     pub(crate) fn poll_io<R>(

@@ -1,6 +1,7 @@
 //! A child process.
 
 use core::fmt;
+use core::pin::pin;
 use core::time::Duration;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -158,7 +159,7 @@ impl Child {
                     )
                     .map(drop),
                 // As a future, because that can be left: the helper needs nothing of ours.
-                None => try_block_on(within(deadline, "wait", offload_async(self.end())))
+                None => try_block_on(within(deadline, "wait", pin!(offload_async(self.end()))))
                     .unwrap_or_else(|exiting| Err(io::Error::other(exiting))),
             };
             waited.map_err(|error| self.explain(error))?;

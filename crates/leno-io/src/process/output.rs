@@ -1,6 +1,6 @@
 //! All that a child process writes.
 
-use core::pin::Pin;
+use core::pin::{Pin, pin};
 use core::task::{Context, Poll};
 use std::io;
 use std::process::Output;
@@ -40,7 +40,7 @@ pub(super) async fn gather(mut child: Child) -> io::Result<Output> {
 pub(super) fn output_of(child: Child, deadline: Option<Time>) -> io::Result<Output> {
     let id = child.id();
     let what = format_args!("wait for process {id}");
-    try_block_on(within(deadline, what, gather(child)))
+    try_block_on(within(deadline, what, pin!(gather(child))))
         .unwrap_or_else(|exiting| Err(io::Error::other(exiting)))
 }
 

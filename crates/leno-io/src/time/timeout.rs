@@ -16,8 +16,9 @@
 //! nor is a call on a helper thread that has begun.
 
 use core::cell::Cell;
+use core::fmt::Display;
 use core::future::poll_fn;
-use core::pin::pin;
+use core::pin::{Pin, pin};
 use core::task::Poll;
 use core::time::Duration;
 use std::io;
@@ -156,15 +157,23 @@ async fn until<F: Future>(deadline: Time, future: F) -> Option<F::Output> {
     .await
 }
 
-/// An operation of this crate until a deadline, if there is one; `what` is said when it is over.
-pub(crate) async fn within<T>(
+/// An operation of this crate until a deadline, if there is one; `what` is said when it is over. Small:
+/// it keeps the operation once, and a clock only if there is a deadline.
+pub(crate) fn within<T, F, W>(
     deadline: Option<Time>,
-    what: impl core::fmt::Display,
-    future: impl Future<Output = io::Result<T>>,
-) -> io::Result<T> {
-    let Some(deadline) = deadline else { return future.await };
-    until(deadline, future).await.unwrap_or_else(|| {
-        let message = format!("the time is over in which to {what}");
-        Err(io::Error::new(io::ErrorKind::TimedOut, message))
+    what: W,
+    mut future: F,
+) -> impl Future<Output = io::Result<T>> + Unpin + use<T, F, W>
+where
+    W: Display + Unpin,
+    F: Future<Output = io::Result<T>> + Unpin,
+{
+    let mut limit = deadline.map(|deadline| (deadline, Box::<AlarmClock>::default()));
+    poll_fn(move |context| match (Pin::new(&mut future).poll(context), &mut limit) {
+        (Poll::Pending, Some((deadline, clock))) => clock.poll(*deadline, context).map(|()| {
+            let message = format!("the time is over in which to {what}");
+            Err(io::Error::new(io::ErrorKind::TimedOut, message))
+        }),
+        (polled, _) => polled,
     })
 }

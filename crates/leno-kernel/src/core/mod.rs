@@ -25,6 +25,7 @@ pub use listen::listen;
 pub(crate) use run::Stop;
 pub(crate) use tasks::{About, Exit, Task};
 
+use core::any::Any;
 use core::cell::{Cell, RefCell};
 
 use std::collections::HashMap;
@@ -61,6 +62,8 @@ pub(crate) struct Core {
     /// Names its system, unless its team does.
     system: Object,
     pub(crate) entry: Entry,
+    /// What a layer above keeps with the system.
+    pub(crate) lodger: RefCell<Option<Rc<dyn Any>>>,
     pub(crate) mailbox: &'static Mailbox,
     pub(crate) tasks: Tasks,
     queue: RefCell<Queue>,
@@ -151,6 +154,7 @@ impl Core {
         }
         Core {
             system: Object::local(),
+            lodger: RefCell::new(None),
             entry: Entry::new(),
             mailbox,
             tasks: Tasks::new(mailbox.number, address.generation),

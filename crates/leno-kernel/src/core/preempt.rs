@@ -94,11 +94,18 @@ impl Core {
     pub(crate) fn preempt(&self, inside: &Inside<'_>) -> Wake {
         let mut slice = self.slice.get();
         let task = inside.task;
-        if slice.co != Some(inside.co) || task.unpreempted.get() > 0 || !inside.can_leave() {
+        if task.unpreempted.get() > 0 || !inside.can_leave() {
             return Wake::Unparked;
         }
         if is_to_exit(task) {
+            if slice.co.is_none() {
+                // Nobody's: see `count_operation`.
+                thread::current().units.set(i64::MAX);
+            }
             return Wake::Exit;
+        }
+        if slice.co != Some(inside.co) {
+            return Wake::Unparked;
         }
         if let Some(units) = slice.more() {
             let cell = &thread::current().units;

@@ -48,6 +48,16 @@ struct Line {
     last: Key,
 }
 
+impl Line {
+    fn add(&mut self, entry: Entry) {
+        if self.entries.is_empty() {
+            // Most descriptors have one who waits, and there may be very many of them.
+            self.entries.reserve_exact(1);
+        }
+        self.entries.push(entry);
+    }
+}
+
 struct Entry {
     key: Key,
     interest: Interest,
@@ -157,7 +167,7 @@ impl Beacon {
             line.last
         });
         match line.entries.iter_mut().find(|entry| entry.key == key) {
-            None => line.entries.push(Entry { key, interest, waiter }),
+            None => line.add(Entry { key, interest, waiter }),
             Some(entry) => {
                 let old = core::mem::replace(&mut entry.waiter, waiter);
                 drop(line);
@@ -173,7 +183,7 @@ impl Beacon {
         let own = |entry: &&mut Entry| entry.key == NO_KEY && entry.waiter.is_same(&waiter);
         match line.entries.iter_mut().find(own) {
             Some(entry) => entry.interest = entry.interest | interest,
-            None => line.entries.push(Entry { key: NO_KEY, interest, waiter }),
+            None => line.add(Entry { key: NO_KEY, interest, waiter }),
         }
     }
 

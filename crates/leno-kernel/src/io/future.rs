@@ -41,6 +41,14 @@ impl<'a, T: AsFd> WaitFuture<'a, T> {
         WaitFuture { descriptor, interest, key: None, error: None }
     }
 
+    pub(super) fn descriptor(&self) -> &'a Descriptor<T> {
+        self.descriptor
+    }
+
+    pub(super) fn interest(&self) -> Interest {
+        self.interest
+    }
+
     /// What it would give now, without waiting. If nobody watches the descriptor yet, the system is
     /// asked.
     pub fn try_wait(&mut self) -> Option<io::Result<Readiness>> {

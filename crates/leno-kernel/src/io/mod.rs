@@ -55,6 +55,7 @@ pub use descriptor::Descriptor;
 pub use future::WaitFuture;
 pub(crate) use interest::Flags;
 pub use interest::{Interest, Readiness};
+pub use operation::IoFuture;
 pub use reactor::Reactor;
 
 /// Whether descriptors may be used by the calling code, as [`Descriptor::new`] would say.

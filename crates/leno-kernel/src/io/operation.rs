@@ -1,11 +1,14 @@
 //! Operations on a descriptor, tried until they would not block.
 
-use core::task::{Context, Poll};
+use core::fmt;
+use core::pin::Pin;
+use core::task::{Context, Poll, ready};
 use std::io::{self, ErrorKind::WouldBlock};
 use std::os::fd::AsFd;
 
 use super::caller::{self, Caller};
 use super::descriptor::Descriptor;
+use super::future::WaitFuture;
 use super::interest::{Interest, Readiness};
 use crate::Time;
 
@@ -189,22 +192,11 @@ impl<T: AsFd> Descriptor<T> {
     ///
     /// # Errors
     /// As [`Self::io`].
-    pub async fn io_async_with<R>(
-        &self,
-        interest: Interest,
-        mut operation: impl FnMut(&T) -> io::Result<(R, bool)>,
-    ) -> io::Result<R> {
-        caller::permit()?;
-        let mut seen = self.registered.beacon.worth(interest);
-        loop {
-            let seen = match seen.take() {
-                Some(seen) => seen,
-                None => self.wait_async(interest).await?,
-            };
-            if let Some(result) = self.attempt(interest, seen, &mut operation) {
-                return result;
-            }
-        }
+    pub fn io_async_with<R, O>(&self, interest: Interest, operation: O) -> IoFuture<'_, T, O>
+    where
+        O: FnMut(&T) -> io::Result<(R, bool)>,
+    {
+        IoFuture { wait: self.wait_async(interest), operation, waits: false }
     }
 
     /// The same, for hand-written futures; who is woken, and for how long it is remembered, is as of
@@ -275,5 +267,50 @@ impl<T: AsFd> Descriptor<T> {
             }
             Err(error) => Some(Err(error)),
         }
+    }
+}
+
+/// Does an operation; of [`Descriptor::io_async_with`]. When it is dropped, it waits no more, and nothing
+/// has been done.
+///
+/// Written by hand, so that it is small: an `async fn` would keep the operation twice.
+#[must_use = "a future does nothing unless it is awaited"]
+pub struct IoFuture<'a, T: AsFd, O> {
+    wait: WaitFuture<'a, T>,
+    operation: O,
+    /// The last try would have blocked.
+    waits: bool,
+}
+
+/// Nothing in it is pinned.
+impl<T: AsFd, O> Unpin for IoFuture<'_, T, O> {}
+
+impl<T: AsFd, R, O: FnMut(&T) -> io::Result<(R, bool)>> Future for IoFuture<'_, T, O> {
+    type Output = io::Result<R>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<R>> {
+        let this = &mut *self;
+        let (descriptor, interest) = (this.wait.descriptor(), this.wait.interest());
+        caller::permit()?;
+        let mut seen = None;
+        if !this.waits {
+            seen = descriptor.registered.beacon.worth(interest);
+            this.waits = true;
+        }
+        loop {
+            let seen = match seen.take() {
+                Some(seen) => seen,
+                None => ready!(Pin::new(&mut this.wait).poll(context))?,
+            };
+            if let Some(result) = descriptor.attempt(interest, seen, &mut this.operation) {
+                return Poll::Ready(result);
+            }
+        }
+    }
+}
+
+impl<T: AsFd, O> fmt::Debug for IoFuture<'_, T, O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "IoFuture({})", self.wait.interest())
     }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod closure;
 pub(crate) mod entered;
 pub(crate) mod epoll;
+pub(crate) mod future;
 pub(crate) mod lent;
 pub(crate) mod plates;
 pub(crate) mod scope;

@@ -20,7 +20,8 @@ use super::entered::{self, Here};
 use crate::core::{About, Body, Core};
 use crate::join::{Adoption, Filler, Packet};
 use crate::options::{Options, Start};
-use crate::spawn::{closure_body, future_body};
+use crate::raw::future::FutureBody;
+use crate::spawn::closure_body;
 use crate::wait::{self, Wake};
 use crate::{Co, JoinError, JoinHandle, Object, Reason, SpawnError};
 
@@ -219,7 +220,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     ) -> ScopedHandle<'scope, T> {
         let packet = self.packet(Start::Ready);
         let guard = self.guard();
-        let inner = future_body(Filler::new(packet.clone()), future);
+        let inner = FutureBody::new(Filler::new(packet.clone()), future);
         let body: Pin<Box<dyn Future<Output = ()> + 'scope>> =
             Box::pin(Guarded { inner: Box::pin(inner), _guard: guard });
         // SAFETY: only the lifetime changes; it has ended before `'scope` does (see the module).

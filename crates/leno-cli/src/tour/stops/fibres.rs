@@ -15,7 +15,7 @@ pub(super) const STOP: Stop = Stop {
     shows: "Fibres know each other by channels alone: whoever nobody can ever wake is removed, so\n\
             endless loops end. A pipeline of them may become one fibre, or one loop of the compiler.",
     run: fibres,
-    read: "leno::fibre, docs/control-types.md, examples 12_fibres to 14_circuit",
+    read: "leno::fibre, docs/control-types.md, examples 12 to 14 and 16 to 19",
 };
 
 const COUNT: u64 = 100_000;

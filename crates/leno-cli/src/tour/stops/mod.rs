@@ -11,7 +11,9 @@ mod fibres;
 mod generator;
 mod io;
 mod million;
+mod read_write;
 mod ring;
+mod santa;
 mod system;
 mod tree;
 mod who;
@@ -27,6 +29,8 @@ pub(super) const ALL: &[Stop] = &[
     who::STOP,
     system::STOP,
     channels::STOP,
+    read_write::STOP,
+    santa::STOP,
     fibres::STOP,
     io::STOP,
     explore::STOP,

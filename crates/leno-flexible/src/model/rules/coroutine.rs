@@ -23,10 +23,10 @@ impl Configuration {
         if !self.is_active(m) {
             return false;
         }
-        self.terminate(m);
         self.coroutines[n].callee = None;
         self.wait(n);
         self.substitute_answer(Process::Coroutine(n), Answer::Nothing);
+        self.terminate(m);
         true
     }
 
@@ -144,7 +144,7 @@ impl Configuration {
     ///
     /// `n⟨⟨kick(m).P⟩⟩ | m⟨Q⟩ₖ! | k̂⟨R⟩ → n⟨⟨P⟩⟩ | m⟨Q⟩ | k̂⟨R⟩   (φₘ ◁ n_kick)`
     pub fn rule_4_8_phi2(&mut self, n: usize, m: usize) -> bool {
-        let matches = self.is_active(n) && self.state(self.bottom(m)) == State::Waiting;
+        let matches = self.is_active(n) && self.is_waiting_somehow(self.bottom(m));
         if matches {
             self.postpone_kick(m, Process::Coroutine(n));
         }
@@ -161,7 +161,7 @@ impl Configuration {
     ///
     /// `n⟨⟨passivate.P⟩⟩ → n⟨P⟩`
     pub fn rule_4_9(&mut self, n: usize) -> bool {
-        let matches = self.is_active(n);
+        let matches = self.is_active(n) && !self.coroutines[n].permit;
         if matches {
             self.set(n, State::Idle);
         }

@@ -3,6 +3,7 @@
 //! A rule is a method that says whether its left side matches; if it does, the configuration is now the
 //! right side. What a rule does not mention stays as it is.
 
+mod beyond;
 mod coroutine;
 mod schedule;
 mod thread;
@@ -61,6 +62,7 @@ impl Configuration {
     /// **S**, passing an answer: `S(P, ρ)`.
     fn substitute_answer(&mut self, process: Process, answer: Answer) {
         self.place_mut(process).answer = Some(answer);
+        self.place_mut(process).has_limit = false;
     }
 
     /// `n⟨⟨0⟩⟩` is gone. Of what is in φₙ, calls fail and kicks are forgotten.
@@ -69,10 +71,17 @@ impl Configuration {
         self.coroutines[n].caller = None;
         self.coroutines[n].parameter = None;
         for request in core::mem::take(&mut self.coroutines[n].requests) {
-            if let (Label::Call, Process::Thread(t)) = (request.label, request.from) {
-                self.threads[t].calls = None;
-                self.substitute_answer(request.from, Answer::Refused(Refusal::Terminated));
+            if request.label == Label::Kick {
+                continue;
             }
+            match request.from {
+                Process::Thread(t) => self.threads[t].calls = None,
+                Process::Coroutine(c) => {
+                    self.coroutines[c].waits_for = None;
+                    self.wait(c);
+                }
+            }
+            self.substitute_answer(request.from, Answer::Refused(Refusal::Terminated));
         }
     }
 

@@ -28,14 +28,20 @@ impl Configuration {
     /// the local set; which one it is, the coroutine's policy says.
     ///
     /// `((t_call, π) ∈ φₙ)   n⟨P⟩⁻₋ → n̂⟨S(P, π)⟩ᵗ   (φₙ ▷ (t_call, π))`
+    ///
+    /// Of a coroutine c that waits for its turn the same, and then c has n as its callee.
     pub fn rule_4_17(&mut self, n: usize, place: usize) -> bool {
         let request = self.coroutines[n].requests.get(place).copied();
         let Some(request) = request.filter(|request| request.label == Label::Call) else {
             return false;
         };
-        let matches = self.may_attach(n) && matches!(request.from, Process::Thread(_));
+        let matches = self.may_attach(n);
         if matches {
             self.coroutines[n].requests.remove(place);
+            if let Process::Coroutine(c) = request.from {
+                self.coroutines[c].waits_for = None;
+                self.coroutines[c].callee = Some(n);
+            }
             self.coroutines[n].caller = Some(request.from);
             self.substitute_parameter(n, request.parameter);
             self.wait(n);

@@ -123,7 +123,7 @@ impl Configuration {
     ///
     /// `t{kick(m).P} | m⟨Q⟩ₖ! | k̂⟨R⟩ → t{P} | m⟨Q⟩ | k̂⟨R⟩   (φₘ ◁ t_kick)`
     pub fn rule_4_15_phi2(&mut self, t: usize, m: usize) -> bool {
-        let waits = self.state(self.bottom(m)) == State::Waiting;
+        let waits = self.is_waiting_somehow(self.bottom(m));
         let matches = self.threads[t].calls.is_none() && waits;
         if matches {
             self.postpone_kick(m, Process::Thread(t));

@@ -6,29 +6,30 @@
 //! a ticket is used once, by whoever is first. Those woken try again.
 //!
 //! `running` counts nodes that have started and do not wait: whoever uses a node's ticket counts it
-//! again before it is woken, so nobody on the way is forgotten. When it comes to 0, and each end outside
-//! is one that someone waits at, nobody can ever go on: then those outside are told.
+//! again before it is woken, under the lock under which the ticket is used, so nobody on the way is
+//! forgotten or counted twice. When it comes to 0, and each end outside is one that someone waits at,
+//! nobody can ever go on: then those outside are told.
 
-use core::task::Waker;
+mod operate;
+
+use core::task::{Context, Poll};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use leno_kernel::log::Operation;
 use leno_kernel::{
-    JoinHandle, Object, Options, Reason, Start, System, Waiter, Wake, park, try_spawn,
-    try_spawn_future, world,
+    JoinHandle, Options, Reason, Start, System, Waiter, Wake, park, try_spawn, try_spawn_future,
 };
 
-use crate::channel::{Channel, Link, Linked};
-use crate::cx::{Caller, Cx};
+use crate::channel::{Channel, Link};
+use crate::cx::{Caller, FutureCx, NodeCx};
 use crate::error::{BuildError, Deadlock, Wait};
 use crate::mode::{Parallel, Sealed};
 use crate::run::Temperature;
 use crate::sender::Unsent;
 use crate::source::Source;
-use crate::state::{Counters, Push, Take};
+use crate::state::Counters;
 
 /// Where its nodes run.
 #[doc(hidden)]
@@ -138,9 +139,7 @@ impl Core {
             let options = Options::new().name(name.clone()).start(Start::Idle);
             let handle = match (host, starter(self, index)) {
                 (Host::Own(system), Body::Stack(body)) => system.spawn_with(&options, body),
-                (Host::Own(system), Body::Future(body)) => {
-                    system.spawn_future_with(&options, body)
-                }
+                (Host::Own(system), Body::Future(body)) => system.spawn_future_with(&options, body),
                 (Host::Here, Body::Stack(body)) => {
                     try_spawn(&options, body).map_err(|why| BuildError::Cores(why.to_string()))?
                 }
@@ -178,6 +177,12 @@ impl Core {
         self.tell_if_stuck(busy);
     }
 
+    /// The same of a node that is a future, and what it waits for.
+    fn rests_for(&self, node: usize, want: (bool, usize)) {
+        *lock(&self.node(node).want) = Some(want);
+        self.rests(lock(&self.busy));
+    }
+
     /// Tells those outside if nobody can ever go on.
     fn tell_if_stuck(&self, mut busy: MutexGuard<'_, Busy>) {
         let blocked: usize = busy.blocked.iter().map(|(_, ends)| ends).sum();
@@ -185,13 +190,12 @@ impl Core {
             return;
         }
         let told = core::mem::take(&mut busy.blocked);
-        drop(busy);
-        for (ticket, _) in told {
+        for (ticket, _) in &told {
             ticket.0.is_stuck.store(true, SeqCst);
-            if !ticket.0.is_used.swap(true, SeqCst) {
-                ticket.0.waiter.clone().wake();
-            }
+            ticket.0.is_used.store(true, SeqCst);
         }
+        drop(busy);
+        told.into_iter().for_each(|(ticket, _)| ticket.0.waiter.clone().wake());
     }
 
     /// Parks until the ticket is used. For the one outside, whether it is in vain; a node whose stack is
@@ -220,13 +224,14 @@ impl Core {
         while !ticket.0.is_used.load(SeqCst) && wake != Wake::Exit {
             wake = park(reason);
         }
+        let mut busy = lock(&self.busy);
         if !ticket.0.is_used.swap(true, SeqCst) {
-            let mut busy = lock(&self.busy);
             match caller {
                 Caller::Node(_) => busy.running += 1,
                 Caller::Outside => busy.blocked.retain(|(other, _)| other != ticket),
             }
         }
+        drop(busy);
         if let Caller::Node(cx) = caller {
             *lock(&self.node(cx.node).want) = None;
         }
@@ -320,16 +325,9 @@ impl Drop for Ends {
     }
 }
 
-/// An operation on this channel begins, before which others of an explored program may run.
-#[inline(always)]
-fn begins(operation: Operation, object: Object) {
-    if world::is_observed() {
-        world::point(operation, Some(object));
-    }
-}
-
 impl Sealed for Parallel {
     const LOOKS_FIRST: bool = false;
+    const IS_PARALLEL: bool = true;
     type Ref<X> = Arc<X>;
     type Lock<X> = Mutex<X>;
     type Guard<'a, X: 'a> = MutexGuard<'a, X>;
@@ -356,10 +354,10 @@ impl Sealed for Parallel {
     }
 
     fn wake(core: &Arc<Core>, ticket: Ticket) {
+        let mut busy = lock(&core.busy);
         if ticket.0.is_used.swap(true, SeqCst) {
             return;
         }
-        let mut busy = lock(&core.busy);
         match ticket.0.is_node {
             true => busy.running += 1,
             false => busy.blocked.retain(|(other, _)| *other != ticket),
@@ -382,65 +380,41 @@ impl Sealed for Parallel {
     fn offer<T>(
         caller: Caller<'_, '_, Parallel>,
         channel: &Channel<T, Parallel>,
-        mut value: T,
+        value: T,
     ) -> Result<(), Unsent<T>> {
-        let linked = channel.linked();
-        begins(Operation::Send, channel.object);
-        loop {
-            let gate = linked.shut();
-            let mut state = channel.state();
-            let ticket = match state.push(value) {
-                Push::Done(_) => {
-                    let woken = core::mem::take(&mut state.to_receive);
-                    drop(state);
-                    drop(gate);
-                    linked.wake(woken);
-                    linked.start_consumers();
-                    return Ok(());
-                }
-                Push::Refused(value) => return Err(Unsent { value, why: None }),
-                Push::Full(back) => {
-                    value = back;
-                    let ticket = Ticket::new(Waiter::current(), matches!(caller, Caller::Node(_)));
-                    state.to_send.push(ticket.clone());
-                    ticket
-                }
-            };
-            drop(state);
-            drop(gate);
-            linked.start_consumers();
-            let about = (true, linked.index, 1);
-            let waited = linked.core.wait(&caller, &ticket, Reason::Blocked(channel.object), about);
-            channel.state().to_send.retain(|other| *other != ticket);
-            match waited {
-                Ok(()) => {}
-                Err(None) => {
-                    leno_kernel::exit();
-                    return Err(Unsent { value, why: None });
-                }
-                Err(Some(_)) if linked.core.grow() || channel.can_push() => {}
-                Err(why) => return Err(Unsent { value, why }),
-            }
-        }
+        operate::offer(caller, channel, value)
     }
 
     fn receive<X: Source<S = Parallel>>(
         caller: Caller<'_, '_, Parallel>,
         source: &X,
     ) -> Result<Option<X::Item>, Deadlock> {
-        let core = source.linked().core.clone();
-        begins(Operation::Receive, source.object());
-        let received = match core.is_deterministic {
-            true => receive_in_order(&core, &caller, source),
-            false => receive_at_once(&core, &caller, source),
-        };
-        match received {
-            Ok(item) => Ok(item),
-            Err(None) => {
-                leno_kernel::exit();
-                Ok(None)
-            }
-            Err(Some(deadlock)) => Err(deadlock),
+        operate::receive(caller, source)
+    }
+
+    fn poll_offer<T>(
+        cx: &FutureCx<Parallel>,
+        context: &Context<'_>,
+        channel: &Channel<T, Parallel>,
+        value: &mut Option<T>,
+        ticket: &mut Option<Ticket>,
+    ) -> Poll<Result<(), T>> {
+        operate::poll_offer(cx, context, channel, value, ticket)
+    }
+
+    fn poll_receive<X: Source<S = Parallel>>(
+        cx: &FutureCx<Parallel>,
+        context: &Context<'_>,
+        source: &X,
+        ticket: &mut Option<Ticket>,
+    ) -> Poll<Option<X::Item>> {
+        operate::poll_receive(cx, context, source, ticket)
+    }
+
+    fn forget(core: &Arc<Core>, ticket: &Ticket) {
+        let mut busy = lock(&core.busy);
+        if !ticket.0.is_used.swap(true, SeqCst) {
+            busy.running += 1;
         }
     }
 
@@ -457,6 +431,10 @@ impl Sealed for Parallel {
         core.wires.get().into_iter().flatten().map(|wire| wire.counters()).collect()
     }
 
+    fn temperature(core: &Arc<Core>, node: usize) -> Temperature {
+        core.temperature(node)
+    }
+
     fn drain(core: &Arc<Core>) {
         for node in core.nodes.get().into_iter().flatten() {
             node.handle.cancel();
@@ -464,118 +442,28 @@ impl Sealed for Parallel {
     }
 }
 
-type Stopped = Option<Deadlock>;
-
-/// All senders are started, then one after the other is received from.
-fn receive_in_order<X: Source<S = Parallel>>(
-    core: &Arc<Core>,
-    caller: &Caller<'_, '_, Parallel>,
-    source: &X,
-) -> Result<Option<X::Item>, Stopped> {
-    let mut is_started = false;
-    source.in_order(&mut |linked| {
-        if !is_started {
-            start_all(source);
-            is_started = true;
-        }
-        wait_at(core, caller, &[linked], source.object())
-    })
-}
-
-/// Takes what there is of all, or waits until there may be more.
-fn receive_at_once<X: Source<S = Parallel>>(
-    core: &Arc<Core>,
-    caller: &Caller<'_, '_, Parallel>,
-    source: &X,
-) -> Result<Option<X::Item>, Stopped> {
-    let linked = source.linked();
-    loop {
-        let mut woken = Vec::new();
-        let gate = linked.shut();
-        let taken = source.take(&mut woken);
-        drop(gate);
-        linked.wake(woken);
-        match taken {
-            Take::Got(item) => return Ok(Some(item)),
-            Take::Closed => return Ok(None),
-            Take::Empty => start_all(source),
-        }
-        let mut all = Vec::new();
-        source.each_linked(&mut |linked| all.push(linked.index));
-        let wires = core.wires.get().expect("built");
-        let ticket = Ticket::new(Waiter::current(), matches!(caller, Caller::Node(_)));
-        all.iter().for_each(|wire| wires[*wire].watch(&ticket));
-        let gate = linked.shut();
-        let is_there = source.peek() != Take::Empty;
-        drop(gate);
-        let about = (false, all[0], all.len());
-        let waited = if is_there {
-            cancel(core, caller, &ticket)
-        } else {
-            core.wait(caller, &ticket, Reason::Hungry(source.object()), about)
-        };
-        all.iter().for_each(|wire| wires[*wire].unwatch(&ticket));
-        match waited {
-            Err(Some(_)) if core.grow() || source.peek() != Take::Empty => {}
-            waited => waited?,
-        }
-    }
-}
-
-/// Nobody need wait: the ticket is used up, unless someone was faster.
-fn cancel(
-    core: &Arc<Core>,
-    caller: &Caller<'_, '_, Parallel>,
-    ticket: &Ticket,
-) -> Result<(), Stopped> {
-    let was_used = ticket.0.is_used.swap(true, SeqCst);
-    if was_used && matches!(caller, Caller::Node(_)) {
-        // Whoever used it has counted this node once more.
-        lock(&core.busy).running -= 1;
-    }
-    Ok(())
-}
-
-fn start_all<X: Source<S = Parallel>>(source: &X) {
-    source.each_linked(&mut |linked| linked.start_producers());
-}
-
-/// Waits for a message in one channel.
-fn wait_at(
-    core: &Arc<Core>,
-    caller: &Caller<'_, '_, Parallel>,
-    linked: &[&Linked<Parallel>],
-    object: Object,
-) -> Result<(), Stopped> {
-    let index = linked[0].index;
-    let wire = &core.wires.get().expect("built")[index];
-    let ticket = Ticket::new(Waiter::current(), matches!(caller, Caller::Node(_)));
-    wire.watch(&ticket);
-    let waited = match wire.can_take() {
-        true => cancel(core, caller, &ticket),
-        false => core.wait(caller, &ticket, Reason::Hungry(object), (false, index, 1)),
-    };
-    wire.unwatch(&ticket);
-    match waited {
-        Err(Some(_)) if core.grow() || wire.can_take() => Ok(()),
-        waited => waited,
-    }
-}
-
-/// For nodes that are futures.
-pub(crate) fn ticket_of(waker: &Waker) -> Ticket {
-    Ticket::new(Waiter::Waker(waker.clone()), true)
-}
-
 /// The body of a node with a stack.
 pub(crate) fn on_stack(
     core: &Arc<Core>,
     node: usize,
-    body: impl FnOnce(Cx<'_, Parallel>) + Send + 'static,
+    body: impl FnOnce(NodeCx<'_, Parallel>) + Send + 'static,
 ) -> Body {
     let core = core.clone();
     Body::Stack(Box::new(move || {
         let _ends = core.ends(node);
-        body(Cx::new(core.clone(), node, ()));
+        body(NodeCx::new(core.clone(), node, ()));
+    }))
+}
+
+/// The body of a node that is a future.
+pub(crate) fn as_future<F: Future<Output = ()> + Send + 'static>(
+    core: &Arc<Core>,
+    node: usize,
+    body: impl FnOnce(FutureCx<Parallel>) -> F + Send + 'static,
+) -> Body {
+    let core = core.clone();
+    Body::Future(Box::pin(async move {
+        let _ends = core.ends(node);
+        body(FutureCx::new(core.clone(), node)).await;
     }))
 }

@@ -1,0 +1,45 @@
+//! leno in the bench of files.
+
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use leno::io::fs::{Backend, File};
+use leno::kernel::LocalSystem;
+
+use crate::bench::files::{PAGE, Places, READERS, contender};
+use crate::contender::{Contender, Failure};
+
+pub fn file_read() -> Vec<Contender> {
+    vec![
+        // Asks for what is in memory first.
+        contender("leno", |path, each| read(path, each, None)),
+        contender("leno ring", |path, each| read(path, each, Some(Backend::Ring))),
+        contender("leno helpers", |path, each| read(path, each, Some(Backend::Helpers))),
+    ]
+}
+
+fn read(path: PathBuf, each: u64, by: Option<Backend>) -> Result<Duration, Failure> {
+    let mut options = File::options();
+    options.read(true);
+    if let Some(by) = by {
+        options.backend(by).assume_cached(false);
+    }
+    let file = Rc::new(options.open(path).map_err(Failure::failed)?);
+    let system = LocalSystem::new();
+    let start = Instant::now();
+    let read = |reader| {
+        let file = file.clone();
+        system.spawn(move || {
+            let (mut places, mut page) = (Places::of(reader), [0; PAGE]);
+            (0..each).try_for_each(|_| file.read_exact_at(&mut page, places.next()))
+        })
+    };
+    let all: Vec<_> = (0..READERS).map(read).collect();
+    system.run().map_err(Failure::failed)?;
+    let took = start.elapsed();
+    for one in all {
+        one.join().map_err(Failure::failed)?.map_err(Failure::failed)?;
+    }
+    Ok(took)
+}

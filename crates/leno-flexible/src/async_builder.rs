@@ -1,0 +1,103 @@
+//! Making coroutines without a stack.
+
+use core::fmt;
+use std::sync::Arc;
+
+use crate::async_me::AsyncMe;
+use crate::call::typed;
+use crate::policy::Serve;
+use crate::shared::Shared;
+use crate::table::{Ending, Plan, Runs, Stackless};
+use crate::{Flexible, helm};
+
+/// A coroutine without a stack to be made; see [`Threadless`](crate::Threadless).
+///
+/// # Examples
+/// ```
+/// use leno_flexible::{AsyncMe, Threadless, policy};
+///
+/// let system = Threadless::new();
+/// let builder = system.coroutine("next").attached_only().serve(policy::calls_first);
+/// let next = builder.create(|mut me: AsyncMe<(), u32>| async move {
+///     for n in 1.. {
+///         me.detach(n).await;
+///     }
+/// });
+/// next.kick()?;
+/// assert_eq!(next.call(())?, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct AsyncBuilder {
+    shared: Arc<Shared>,
+    plan: Plan,
+}
+
+impl AsyncBuilder {
+    pub(crate) fn new(shared: Arc<Shared>, name: Arc<str>) -> AsyncBuilder {
+        let plan = Plan { name, attached_only: false, priority: 0, serve: None, stack_size: None };
+        AsyncBuilder { shared, plan }
+    }
+
+    /// It is active only while someone has called it: a kick or a resume alone does nothing. (Dovland
+    /// 2006, 4.6.2.)
+    pub fn attached_only(mut self) -> AsyncBuilder {
+        self.plan.attached_only = true;
+        self
+    }
+
+    /// More is more urgent, to policies that care.
+    pub fn priority(mut self, priority: i32) -> AsyncBuilder {
+        self.plan.priority = priority;
+        self
+    }
+
+    /// Decides which of its requests is served next; by default the first.
+    pub fn serve(mut self, policy: impl Serve + 'static) -> AsyncBuilder {
+        self.plan.serve = Some(Box::new(policy));
+        self
+    }
+
+    /// Makes it: idle. `body` is called now, and the future that it gives is polled when the coroutine is
+    /// first active. (Rules 4.3, 4.11.)
+    pub fn create<P: Send + 'static, R: Send + 'static, F>(
+        self,
+        body: impl FnOnce(AsyncMe<P, R>) -> F,
+    ) -> Flexible<P, R>
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let AsyncBuilder { shared, plan } = self;
+        let name = plan.name.clone();
+        shared.point();
+        let by = shared.requester();
+        let own = shared.clone();
+        // Code of users, which must not run while the table is locked.
+        let me = AsyncMe::new(own.clone());
+        let place = me.place();
+        let runs = body(me.clone());
+        let future = async move {
+            runs.await;
+            let id = me.id();
+            own.point();
+            let mut settle = me.take_last().map(|last| |call| typed::<P, R>(call).answer(Ok(last)));
+            own.operate(|table| table.end(id, Ending::Returned, &mut settle));
+        };
+        let future = Box::pin(future);
+        let own = shared.clone();
+        let id = shared.operate(|table| {
+            let id = table.add(plan, |id| {
+                place.set(id).expect("a coroutine is made once");
+                Runs::Future(Stackless { future, waker: helm::waker(&own, id), inner: None })
+            });
+            table.created(&by, id);
+            id
+        });
+        Flexible::new(shared, id, name)
+    }
+}
+
+impl fmt::Debug for AsyncBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "AsyncBuilder({})", self.plan.name)
+    }
+}

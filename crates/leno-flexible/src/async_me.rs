@@ -1,0 +1,264 @@
+//! What a body without a stack has of its coroutine.
+
+use core::fmt;
+use core::future::poll_fn;
+use core::marker::PhantomData;
+use core::pin::Pin;
+use core::task::Poll;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use crate::call::typed;
+use crate::shared::Shared;
+use crate::table::{Id, Table};
+use crate::{AsyncBuilder, Flexible, Party, Refusal, turn};
+
+/// What [`Me`](crate::Me) is to a body with a stack, for one that is a future: what only it can do.
+///
+/// Others are called by [`Flexible::call_async`], and kicked as always. One that awaits anything else, such
+/// as a channel, lets others be active meanwhile, and stands in the queue again when it is woken.
+///
+/// A coroutine does one thing at a time: of operations that are polled together, as by a `join`, the first
+/// ends the turn, and the others are refused, or panic.
+pub struct AsyncMe<P, R> {
+    shared: Arc<Shared>,
+    /// Known as soon as the coroutine is made.
+    id: Arc<OnceLock<Id>>,
+    /// What is answered at the end.
+    last: Arc<Mutex<Option<R>>>,
+    types: PhantomData<fn(P) -> R>,
+}
+
+impl<P, R> AsyncMe<P, R> {
+    pub(crate) fn new(shared: Arc<Shared>) -> AsyncMe<P, R> {
+        let (id, last) = (Arc::default(), Arc::default());
+        AsyncMe { shared, id, last, types: PhantomData }
+    }
+
+    pub(crate) fn clone(&self) -> AsyncMe<P, R> {
+        let (shared, id) = (self.shared.clone(), self.id.clone());
+        AsyncMe { shared, id, last: self.last.clone(), types: PhantomData }
+    }
+
+    /// Where its number goes.
+    pub(crate) fn place(&self) -> Arc<OnceLock<Id>> {
+        self.id.clone()
+    }
+
+    pub(crate) fn id(&self) -> Id {
+        *self.id.get().expect("a body runs when its coroutine was made")
+    }
+
+    pub(crate) fn take_last(&self) -> Option<R> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl<P: Send + 'static, R: Send + 'static> AsyncMe<P, R> {
+    /// The parameter of the present call: once, and only while someone has called.
+    pub fn parameter(&mut self) -> Option<P> {
+        let call = self.shared.lock().cell(self.id()).caller.as_ref()?.call.clone();
+        typed::<P, R>(call).take_parameter()
+    }
+
+    /// Who has called, if anyone.
+    pub fn caller(&self) -> Option<Party> {
+        self.shared.lock().cell(self.id()).caller.as_ref().map(|caller| caller.from.party())
+    }
+
+    /// What it is called.
+    pub fn name(&self) -> Arc<str> {
+        self.shared.lock().cell(self.id()).name.clone()
+    }
+
+    /// Answers whoever has called, who goes on, and is idle until it is called, kicked or resumed; without
+    /// a caller the answer is dropped. (Rules 4.5, 4.6, 4.14.)
+    ///
+    /// # Blocking
+    /// Never; it is pending until this coroutine is active again.
+    ///
+    /// # Cancellation
+    /// When its system ends, the body is dropped.
+    ///
+    /// # Panics
+    /// When another coroutine than this one polls it, or this one when its turn has ended already.
+    pub async fn detach(&mut self, answer: R) {
+        self.take_last();
+        let mut settle = Some(|call| typed::<P, R>(call).answer(Ok(answer)));
+        self.leave(|table, id| {
+            table.detach(id, &mut settle);
+            Ok(())
+        })
+        .await
+        .expect("a detach is never refused");
+    }
+
+    /// What whoever has called gets when the body ends. A detach before that makes it void.
+    pub fn answer(&mut self, answer: R) {
+        let before = self.last.lock().unwrap_or_else(PoisonError::into_inner).replace(answer);
+        drop(before);
+    }
+
+    /// Is idle until it is kicked or resumed. Whoever has called stays blocked. (Rule 4.9.)
+    ///
+    /// # Blocking
+    /// Never; it is pending until this coroutine is active again.
+    ///
+    /// # Cancellation
+    /// When its system ends, the body is dropped.
+    ///
+    /// # Panics
+    /// As [`Self::detach`].
+    pub async fn passivate(&mut self) {
+        self.leave(|table, id| {
+            table.passivate(id);
+            Ok(())
+        })
+        .await
+        .expect("passivating is never refused");
+    }
+
+    /// Lets others be active, and waits for its next turn. (Rule 4.10.)
+    ///
+    /// # Blocking
+    /// Never; it is pending until this coroutine is active again.
+    ///
+    /// # Cancellation
+    /// When its system ends, the body is dropped.
+    ///
+    /// # Panics
+    /// As [`Self::detach`].
+    #[doc(alias = "yield")]
+    pub async fn yield_now(&mut self) {
+        self.leave(|table, id| {
+            table.yield_now(id);
+            Ok(())
+        })
+        .await
+        .expect("yielding is never refused");
+    }
+
+    /// Hands over to `other`, or to the bottom of its chain of callees, and is idle. (Rule 4.7.)
+    ///
+    /// # Blocking
+    /// Never; it is pending until this coroutine is active again.
+    ///
+    /// # Cancellation
+    /// When its system ends, the body is dropped.
+    ///
+    /// # Errors
+    /// When `other` is not idle, has terminated, or is of another system; in Simula mode also when it is
+    /// attached. Then this coroutine goes on.
+    ///
+    /// # Panics
+    /// As [`Self::detach`].
+    pub async fn resume<Q, S>(&mut self, other: &Flexible<Q, S>) -> Result<(), Refusal> {
+        if !Arc::ptr_eq(&self.shared, other.shared()) {
+            return Err(Refusal::Foreign { by: self.name(), coroutine: other.name() });
+        }
+        self.leave(|table, id| table.resume(id, other.id())).await
+    }
+
+    /// Makes a coroutine of the same system; see [`Threadless::create`](crate::Threadless::create).
+    pub fn create<Q: Send + 'static, S: Send + 'static, F>(
+        &mut self,
+        name: impl Into<Arc<str>>,
+        body: impl FnOnce(AsyncMe<Q, S>) -> F,
+    ) -> Flexible<Q, S>
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.coroutine(name).create(body)
+    }
+
+    /// The same, with a shape, a priority or a policy.
+    pub fn coroutine(&mut self, name: impl Into<Arc<str>>) -> AsyncBuilder {
+        AsyncBuilder::new(self.shared.clone(), name.into())
+    }
+
+    /// An operation that ends the turn: pending until the next one.
+    fn leave(
+        &mut self,
+        operation: impl FnOnce(&mut Table, Id) -> Result<(), Refusal>,
+    ) -> impl Future<Output = Result<(), Refusal>> {
+        let mut operation = Some(operation);
+        let mut left_at = 0;
+        poll_fn(move |context| {
+            let turn = self.turn();
+            let Some(operation) = operation.take() else {
+                // It is polled when it is active; but perhaps twice in a turn.
+                return if turn == left_at { Poll::Pending } else { Poll::Ready(Ok(())) };
+            };
+            self.shared.point();
+            let id = self.id();
+            left_at = turn;
+            let done = self.shared.operate(|table| {
+                assert!(
+                    table.is_active(id),
+                    "coroutine '{}' does one thing at a time: this turn has ended",
+                    table.cell(id).name
+                );
+                operation(table, id)?;
+                table.leaves_in(id, context.waker());
+                Ok(())
+            });
+            if done.is_err() { Poll::Ready(done) } else { Poll::Pending }
+        })
+    }
+
+    /// The number of its turn.
+    fn turn(&self) -> u64 {
+        match turn::current(&self.shared) {
+            Some((id, number)) if id == self.id() => number,
+            _ => panic!(
+                "the operations of coroutine '{}' are for its own body, and another one uses them",
+                self.name()
+            ),
+        }
+    }
+
+    fn spin(&self) {
+        self.shared.point();
+        self.shared.operate(|table| table.spin(self.id()));
+    }
+}
+
+impl<P, R> fmt::Debug for AsyncMe<P, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.id.get().and_then(|id| self.shared.lock().get(*id).map(|cell| cell.name.clone()))
+        {
+            Some(name) => write!(f, "AsyncMe({name})"),
+            None => f.write_str("AsyncMe"),
+        }
+    }
+}
+
+/// A body that begins again at its end, for ever, and keeps whoever has called it, as
+/// [`spinning`](crate::spinning) does for one with a stack. (Dovland 2006, 4.6.1.)
+///
+/// # Examples
+/// ```
+/// use leno_flexible::{AsyncMe, Threadless, spinning_async};
+///
+/// let system = Threadless::new();
+/// let double = system.create("double", spinning_async(|mut me: AsyncMe<u32, u32>| async move {
+///     let n = me.parameter().unwrap_or(0);
+///     me.detach(2 * n).await;
+/// }));
+/// assert_eq!((double.call(3)?, double.call(4)?), (6, 8));
+/// # Ok::<(), leno_flexible::CallError>(())
+/// ```
+pub fn spinning_async<P: Send + 'static, R: Send + 'static, F>(
+    mut body: impl FnMut(AsyncMe<P, R>) -> F + Send + 'static,
+) -> impl FnOnce(AsyncMe<P, R>) -> Pin<Box<dyn Future<Output = ()> + Send>>
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    move |me| {
+        Box::pin(async move {
+            loop {
+                body(me.clone()).await;
+                me.spin();
+            }
+        })
+    }
+}

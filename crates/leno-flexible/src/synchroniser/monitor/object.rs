@@ -1,0 +1,240 @@
+//! The object of a monitor, and who is next.
+//!
+//! Protocol, between the methods' desks and those who come and go: everything is under one lock. Whoever
+//! changes what the scheduler looks at (a request comes, goes, or has been served; another scheduler) asks
+//! it, if nobody is chosen and the object is at rest, and prods the desk of whom it chose after the lock.
+//! Only the one chosen takes the object; when it gives it back, or is found to be gone, nobody is chosen
+//! and the scheduler is asked again.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A request that waits, as a [`Scheduler`] sees it: the oldest of its method.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    method: Arc<str>,
+    number: u64,
+    desk: usize,
+}
+
+impl Request {
+    /// Which method is asked for.
+    pub fn method(&self) -> &str {
+        &self.method
+    }
+}
+
+/// Decides which request is served next. Any closure of the right type is one.
+///
+/// It runs while the monitor is locked, and must not operate on a system. If it panics, the monitor is
+/// broken: whoever calls gets an error that says so, until there is another scheduler.
+pub trait Scheduler<T>: Send {
+    /// Which of them, from 0, or none yet. They are in order of arrival, the oldest of each method, and at
+    /// least one.
+    fn pick(&mut self, object: &T, waiting: &[Request]) -> Option<usize>;
+}
+
+impl<T, F: FnMut(&T, &[Request]) -> Option<usize> + Send> Scheduler<T> for F {
+    fn pick(&mut self, object: &T, waiting: &[Request]) -> Option<usize> {
+        self(object, waiting)
+    }
+}
+
+/// Has a desk look again; or, at the end, end.
+type Rouse = Arc<dyn Fn(bool) + Send + Sync>;
+
+/// See the module.
+pub(crate) struct Core<T> {
+    name: Arc<str>,
+    inner: Mutex<Inner<T>>,
+}
+
+struct Inner<T> {
+    /// Not there while a method has it.
+    object: Option<T>,
+    scheduler: Box<dyn Scheduler<T>>,
+    methods: Vec<(Arc<str>, Rouse)>,
+    /// The oldest of each method that waits, in order of arrival.
+    waiting: Vec<Request>,
+    /// The desk of whom the scheduler chose.
+    chosen: Option<usize>,
+    next: u64,
+    /// What the scheduler has panicked with.
+    broken: Option<String>,
+    is_over: bool,
+}
+
+/// What a desk gets that claims the object.
+pub(super) enum Claimed<'a, T> {
+    Now(Turn<'a, T>),
+    Later,
+    Broken(String),
+}
+
+/// The object, until it is given back.
+pub(super) struct Turn<'a, T> {
+    core: &'a Core<T>,
+    object: Option<T>,
+}
+
+impl<T> Turn<'_, T> {
+    pub(super) fn object(&mut self) -> &mut T {
+        self.object.as_mut().expect("it is given back at the end")
+    }
+}
+
+impl<T> Drop for Turn<'_, T> {
+    fn drop(&mut self) {
+        let object = self.object.take();
+        self.core.change(|inner| {
+            inner.object = object;
+            inner.chosen = None;
+        });
+    }
+}
+
+impl<T> Core<T> {
+    pub(super) fn new(name: Arc<str>, object: T, scheduler: Box<dyn Scheduler<T>>) -> Core<T> {
+        let (methods, waiting) = (Vec::new(), Vec::new());
+        let object = Some(object);
+        let (chosen, broken, is_over) = (None, None, false);
+        let inner = Inner { object, scheduler, methods, waiting, chosen, next: 0, broken, is_over };
+        Core { name, inner: Mutex::new(inner) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner<T>> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a method; its desk.
+    pub(super) fn add(&self, name: Arc<str>) -> usize {
+        let mut inner = self.lock();
+        inner.methods.push((name, Arc::new(|_| {})));
+        inner.methods.len() - 1
+    }
+
+    pub(super) fn set_rouse(&self, desk: usize, rouse: Rouse) {
+        self.lock().methods[desk].1 = rouse;
+    }
+
+    pub(super) fn number(&self) -> u64 {
+        let mut inner = self.lock();
+        inner.next += 1;
+        inner.next
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.lock().is_over
+    }
+
+    pub(super) fn set_scheduler(&self, scheduler: Box<dyn Scheduler<T>>) {
+        let before = core::mem::replace(&mut self.lock().scheduler, scheduler);
+        drop(before);
+        self.change(|inner| inner.broken = None);
+    }
+
+    /// Changes something, and asks the scheduler.
+    fn change(&self, change: impl FnOnce(&mut Inner<T>)) {
+        let mut inner = self.lock();
+        change(&mut inner);
+        let rouse = inner.elect(&self.name);
+        drop(inner);
+        rouse.iter().for_each(|rouse| rouse(false));
+    }
+
+    /// A request is at the head of its desk, and wants the object.
+    pub(super) fn claim(&self, desk: usize, number: u64) -> Claimed<'_, T> {
+        let mut inner = self.lock();
+        if !inner.waiting.iter().any(|own| own.desk == desk && own.number == number) {
+            inner.waiting.retain(|own| own.desk != desk);
+            let method = inner.methods[desk].0.clone();
+            let place = inner.waiting.partition_point(|own| own.number < number);
+            inner.waiting.insert(place, Request { method, number, desk });
+        }
+        let rouse = inner.elect(&self.name);
+        let broken = inner.broken.clone();
+        let is_chosen = inner.chosen == Some(desk) && broken.is_none();
+        if is_chosen || broken.is_some() {
+            inner.waiting.retain(|own| own.desk != desk);
+        }
+        let object = if is_chosen { inner.object.take() } else { None };
+        drop(inner);
+        rouse.iter().for_each(|rouse| rouse(false));
+        match (broken, object) {
+            (Some(text), _) => Claimed::Broken(text),
+            (None, Some(object)) => Claimed::Now(Turn { core: self, object: Some(object) }),
+            (None, None) => Claimed::Later,
+        }
+    }
+
+    /// A request has been withdrawn.
+    pub(super) fn withdraw(&self, desk: usize, number: u64) {
+        self.change(|inner| {
+            let before = inner.waiting.len();
+            inner.waiting.retain(|own| own.desk != desk || own.number != number);
+            let has_left = inner.waiting.len() < before;
+            // If its method has the object already, that is given back as always.
+            if has_left && inner.chosen == Some(desk) && inner.object.is_some() {
+                inner.chosen = None;
+            }
+        });
+    }
+
+    /// Nobody can call any more.
+    fn end(&self) {
+        let mut inner = self.lock();
+        inner.is_over = true;
+        let methods = core::mem::take(&mut inner.methods);
+        drop(inner);
+        methods.iter().for_each(|(_, rouse)| rouse(true));
+    }
+}
+
+impl<T> Inner<T> {
+    /// Asks the scheduler, if that is due. Who is to be told.
+    fn elect(&mut self, name: &str) -> Vec<Rouse> {
+        let Some(object) = self.object.as_ref().filter(|_| self.broken.is_none()) else {
+            return Vec::new();
+        };
+        if self.chosen.is_some() || self.waiting.is_empty() {
+            return Vec::new();
+        }
+        let len = self.waiting.len();
+        let picked = catch_unwind(AssertUnwindSafe(|| self.scheduler.pick(object, &self.waiting)));
+        match picked {
+            Ok(None) => Vec::new(),
+            Ok(Some(place)) if place < len => {
+                let desk = self.waiting[place].desk;
+                self.chosen = Some(desk);
+                vec![self.methods[desk].1.clone()]
+            }
+            Ok(Some(place)) => self.breaks(format!(
+                "the scheduler of monitor '{name}' picked number {place} of {len}"
+            )),
+            Err(_) => self.breaks(format!("the scheduler of monitor '{name}' has panicked")),
+        }
+    }
+
+    /// Nobody is served any more; all who wait are to be told.
+    fn breaks(&mut self, text: String) -> Vec<Rouse> {
+        self.broken = Some(text);
+        self.waiting.iter().map(|own| self.methods[own.desk].1.clone()).collect()
+    }
+}
+
+/// Held by whoever can call.
+pub(crate) struct Lifeline<T> {
+    core: Arc<Core<T>>,
+}
+
+impl<T> Lifeline<T> {
+    pub(super) fn new(core: Arc<Core<T>>) -> Lifeline<T> {
+        Lifeline { core }
+    }
+}
+
+impl<T> Drop for Lifeline<T> {
+    fn drop(&mut self) {
+        self.core.end();
+    }
+}

@@ -1,0 +1,119 @@
+//! Coroutines without a stack, and who could steer: what a system without a home core needs besides.
+
+use core::pin::Pin;
+use std::task::Waker;
+
+use leno_kernel::Waiter;
+
+use super::{Id, Requester, Table};
+use crate::State;
+
+/// A body without a stack: a future, and what wakes it.
+pub(crate) struct Stackless {
+    pub(crate) future: Pin<Box<dyn Future<Output = ()> + Send>>,
+    pub(crate) waker: Waker,
+    /// What has to be woken before it is polled.
+    pub(crate) inner: Option<Waker>,
+}
+
+impl Table {
+    /// Takes the helm, if somebody could be scheduled and nobody has it.
+    pub(crate) fn take_helm(&mut self) -> bool {
+        let takes = self.has_free_helm();
+        self.is_steered |= takes;
+        takes
+    }
+
+    /// Whether the helm could be taken.
+    pub(crate) fn has_free_helm(&self) -> bool {
+        !self.is_steered && self.is_ready()
+    }
+
+    /// Leaves the helm.
+    pub(crate) fn leave_helm(&mut self) {
+        self.is_steered = false;
+        let waiters = core::mem::take(&mut self.awaits_helm);
+        self.wakes.extend(waiters);
+    }
+
+    /// H1, H2: if somebody is ready and nobody steers, has somebody woken who will. If there is nobody,
+    /// the helm is taken for a helper, whom the caller sends; that is what is returned.
+    pub(crate) fn hand_over(&mut self) -> bool {
+        if self.is_steered || !self.is_ready() || cfg!(leno_planted = "helm") {
+            return false;
+        }
+        if self.wake_a_caller() {
+            return false;
+        }
+        self.is_steered = true;
+        true
+    }
+
+    /// Has a thread or coroutine woken that waits for an answer, and can steer meanwhile: one that will
+    /// be answered soon, if there is one. Whether there was any.
+    fn wake_a_caller(&mut self) -> bool {
+        let soon = self.queue.iter().find_map(|id| self.who_could_steer(*id));
+        let found = soon.or_else(|| self.ids().find_map(|id| self.who_could_steer(id)));
+        let is_found = found.is_some();
+        self.wakes.extend(found.flatten());
+        is_found
+    }
+
+    /// Of those whose calls n serves, or will, one that blocks.
+    fn who_could_steer(&self, n: Id) -> Option<Option<Waiter>> {
+        let cell = self.cell(n);
+        let served = cell.caller.iter().map(|caller| (&caller.from, &caller.call));
+        let pending = cell.requests.iter().filter_map(|own| Some((&own.from, own.call.as_ref()?)));
+        served.chain(pending).find_map(|(from, call)| {
+            let is_outside = matches!(from, Requester::Outside(_));
+            match is_outside.then(|| call.waiter())? {
+                // Whoever polls a future may never do so again.
+                Some(Waiter::Waker(_)) => None,
+                // Without a waiter, it will look before it parks.
+                waiter => Some(waiter),
+            }
+        })
+    }
+
+    /// A poll of the active coroutine has come back: its body waits where it was, unless it has ended.
+    pub(crate) fn polled(&mut self, id: Id, stackless: Option<Stackless>) {
+        let Some(stackless) = stackless else { return };
+        if self.get(id).is_none_or(|cell| cell.state == State::Terminated) {
+            return self.garbage.push(Box::new(stackless));
+        }
+        let is_woken = core::mem::take(&mut self.cell_mut(id).is_woken);
+        self.cell_mut(id).stackless = Some(stackless);
+        if self.is_active(id) {
+            self.park(id);
+            if is_woken {
+                self.came_back(id);
+            }
+        }
+    }
+
+    /// n ends its turn in a part of its body that has a waker of its own, as within a `select`: that part is
+    /// polled in the next turn only if this is woken.
+    pub(crate) fn leaves_in(&mut self, n: Id, waker: &Waker) {
+        let cell = self.cell_mut(n);
+        if !cell.waker.as_ref().is_some_and(|own| own.will_wake(waker)) {
+            let before = cell.inner.replace(waker.clone());
+            self.garbage.push(Box::new(before));
+        }
+    }
+
+    /// Something that it may wait for has happened.
+    pub(crate) fn woken(&mut self, id: Id) {
+        match self.get(id).map(|cell| cell.state) {
+            Some(State::Parked) => drop(self.came_back(id)),
+            Some(State::Active) => self.cell_mut(id).is_woken = true,
+            _ => {}
+        }
+    }
+
+    /// The system has ended: takes out the body of one that has not.
+    pub(crate) fn take_body(&mut self) -> Option<(Id, Stackless)> {
+        let id = self.ids().find(|id| self.cell(*id).stackless.is_some())?;
+        let stackless = self.cell_mut(id).stackless.take()?;
+        Some((id, stackless))
+    }
+}

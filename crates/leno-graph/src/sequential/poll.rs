@@ -1,0 +1,84 @@
+//! Sending and receiving in nodes of sequential graphs that are futures.
+
+use core::task::Poll;
+
+use super::Want;
+use crate::channel::Channel;
+use crate::cx::FutureCx;
+use crate::mode::Sequential;
+use crate::source::Source;
+use crate::state::{Push, Take};
+
+/// `value` is gone when it is in the channel, also if control is handed over first.
+#[inline(always)]
+pub(super) fn offer<T>(
+    cx: &FutureCx<Sequential>,
+    channel: &Channel<T, Sequential>,
+    value: &mut Option<T>,
+    ticket: &mut Option<usize>,
+) -> Poll<Result<(), T>> {
+    let (linked, core) = (channel.linked(), &cx.core);
+    let node = core.node(cx.node);
+    if ticket.take().is_some() {
+        channel.state().to_send.retain(|other| *other != cx.node);
+    }
+    node.want.set(Want::Nothing);
+    let Some(message) = value.take() else { return Poll::Ready(Ok(())) };
+    let (pushed, woken) = channel.push(message);
+    match pushed {
+        Push::Done(is_full) => {
+            if !core.is_chain {
+                linked.wake(woken);
+                linked.start_consumers();
+            } else if is_full && core.hands_over(cx.node, linked.index) {
+                return Poll::Pending;
+            }
+            Poll::Ready(Ok(()))
+        }
+        Push::Refused(message) => Poll::Ready(Err(message)),
+        Push::Full(message) => {
+            *value = Some(message);
+            node.want.set(Want::Send(linked.index));
+            if !core.is_chain {
+                linked.start_consumers();
+                channel.state().to_send.push(cx.node);
+                *ticket = Some(cx.node);
+            }
+            Poll::Pending
+        }
+    }
+}
+
+#[inline(always)]
+pub(super) fn receive<X: Source<S = Sequential>>(
+    cx: &FutureCx<Sequential>,
+    source: &X,
+    ticket: &mut Option<usize>,
+) -> Poll<Option<X::Item>> {
+    let core = &cx.core;
+    let node = core.node(cx.node);
+    node.want.set(Want::Nothing);
+    if core.is_chain {
+        // What a join has taken before it must wait goes back: nobody else can run meanwhile.
+        let received = source.in_order(&mut |linked| {
+            node.want.set(Want::Receive(linked.index));
+            Err(())
+        });
+        return received.map_or(Poll::Pending, Poll::Ready);
+    }
+    if ticket.take().is_some() {
+        source.each(&mut |wire| wire.unwatch(&cx.node));
+    }
+    match source.receive(false) {
+        Take::Got(item) => return Poll::Ready(Some(item)),
+        Take::Closed => return Poll::Ready(None),
+        Take::Empty => {}
+    }
+    source.each_linked(&mut |linked| {
+        linked.start_producers();
+        node.want.set(Want::Receive(linked.index));
+    });
+    source.each(&mut |wire| wire.watch(&cx.node));
+    *ticket = Some(cx.node);
+    Poll::Pending
+}

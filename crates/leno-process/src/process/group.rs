@@ -1,0 +1,147 @@
+//! The processes of one system, and when all of them are idle.
+//!
+//! `busy` counts the processes that do anything but wait for a call. A process that waits is counted out
+//! under the lock of its mailbox, and counted in again by whoever calls it, under the same lock. A caller
+//! that is a process is itself counted in meanwhile. So once the count is 0 it stays 0, unless someone
+//! from outside calls: every scheduler is idle, nobody sleeps, and nobody waits for a reply.
+
+use core::any::Any;
+use core::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use leno_kernel::{Exiting, Name, Object, Reason, Waiter, Wake, exit, park};
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct Group {
+    busy: AtomicUsize,
+    live: AtomicUsize,
+    started: AtomicUsize,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    members: Vec<Weak<dyn Stop>>,
+    failures: Vec<Failure>,
+    restarts: usize,
+    waiters: Vec<Waiter>,
+    is_stopped: bool,
+}
+
+/// What can be stopped: a mailbox.
+pub(crate) trait Stop: Send + Sync {
+    fn stop(&self);
+}
+
+/// A process that panicked, and was not started again.
+pub struct Failure {
+    /// Which.
+    pub process: Name,
+    /// With what.
+    pub payload: Box<dyn Any + Send>,
+}
+
+impl fmt::Debug for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let text = text.or_else(|| self.payload.downcast_ref::<String>().cloned());
+        let text = text.unwrap_or_else(|| "something that is no text".to_owned());
+        write!(f, "process {} panicked: {text}", self.process.or_id(0))
+    }
+}
+
+/// What became of the processes of a system.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Ended {
+    /// How many were started.
+    pub started: usize,
+    /// How often one was started again.
+    pub restarts: usize,
+    /// Those that panicked, and were not started again.
+    pub failures: Vec<Failure>,
+}
+
+impl Group {
+    fn with<R>(&self, f: impl FnOnce(&mut Inner) -> R) -> R {
+        f(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// A process joins. Says whether the group is stopped already.
+    pub(crate) fn join(&self, member: Weak<dyn Stop>) -> bool {
+        self.live.fetch_add(1, SeqCst);
+        self.started.fetch_add(1, SeqCst);
+        self.busy.fetch_add(1, SeqCst);
+        self.with(|inner| {
+            inner.members.retain(|member| member.strong_count() > 0);
+            inner.members.push(member);
+            inner.is_stopped
+        })
+    }
+
+    /// One waits for a call no longer.
+    pub(crate) fn busy(&self) {
+        self.busy.fetch_add(1, SeqCst);
+    }
+
+    /// One waits for a call.
+    pub(crate) fn idle(&self) {
+        if self.busy.fetch_sub(1, SeqCst) == 1 {
+            self.wake();
+        }
+    }
+
+    /// One has ended, and is not counted as busy any more.
+    pub(crate) fn leave(&self) {
+        if self.live.fetch_sub(1, SeqCst) == 1 {
+            self.wake();
+        }
+    }
+
+    pub(crate) fn restarted(&self) {
+        self.with(|inner| inner.restarts += 1);
+    }
+
+    pub(crate) fn failed(&self, failure: Failure) {
+        self.with(|inner| inner.failures.push(failure));
+    }
+
+    fn wake(&self) {
+        let waiters = self.with(|inner| core::mem::take(&mut inner.waiters));
+        waiters.into_iter().for_each(Waiter::wake);
+    }
+
+    /// Stops all of them.
+    pub(crate) fn stop(&self) {
+        let members = self.with(|inner| {
+            inner.is_stopped = true;
+            inner.members.clone()
+        });
+        let members: Vec<Arc<dyn Stop>> = members.iter().filter_map(Weak::upgrade).collect();
+        members.iter().for_each(|member| member.stop());
+    }
+
+    /// Waits until all are idle, or until all have ended.
+    #[track_caller]
+    pub(crate) fn wait(&self, for_the_end: bool) -> Result<(), Exiting> {
+        let count = if for_the_end { &self.live } else { &self.busy };
+        loop {
+            let waiter = Waiter::current();
+            self.with(|inner| inner.waiters.push(waiter));
+            if count.load(SeqCst) == 0 {
+                return Ok(());
+            }
+            if park(Reason::Answer(Object::shared())) == Wake::Exit {
+                return Err(exit());
+            }
+        }
+    }
+
+    pub(crate) fn ended(&self) -> Ended {
+        let (failures, restarts) =
+            self.with(|inner| (core::mem::take(&mut inner.failures), inner.restarts));
+        Ended { started: self.started.load(SeqCst), restarts, failures }
+    }
+}

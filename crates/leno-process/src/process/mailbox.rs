@@ -1,0 +1,279 @@
+//! Where calls of a process wait.
+//!
+//! Callers push under the lock; the process takes everything there is at once, and serves from what
+//! it has taken (so guards, which are code of users, never run under the lock). `unserved` counts both,
+//! for those mailboxes that have a limit.
+//!
+//! The race to win: a call that comes between looking and parking. The process looks and leaves its
+//! waiter in one critical section; a caller pushes and takes the waiter in one. So either the
+//! process sees the call, or the caller sees the waiter, and its wake-up is a permit.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use leno_kernel::log::Operation;
+use leno_kernel::{Co, Name, Object, Reason, Sign, Waiter, Wake, current, current_stack, exit};
+use leno_kernel::{park_on, world};
+
+use super::group::{Group, Stop};
+use super::{Refusal, Refused, Status};
+
+/// What others may know of a process.
+pub(crate) struct About {
+    pub(crate) name: Name,
+    pub(crate) sign: Sign,
+    /// Which coroutine it is; 0 before it has started.
+    co: AtomicU64,
+}
+
+impl About {
+    /// Whether this coroutine is the process.
+    pub(crate) fn is(&self, co: Co) -> bool {
+        self.co.load(Relaxed) == co.bits()
+    }
+
+    pub(crate) fn co_bits(&self) -> u64 {
+        self.co.load(Relaxed)
+    }
+}
+
+pub(crate) struct Mailbox<M> {
+    pub(crate) about: Arc<About>,
+    inner: Mutex<Inner<M>>,
+    group: Option<Arc<Group>>,
+    capacity: usize,
+    /// Whether a full one refuses calls, instead of making callers wait.
+    refuses: bool,
+}
+
+struct Inner<M> {
+    queue: VecDeque<M>,
+    /// How many calls were taken in and not served, if there is a limit.
+    unserved: usize,
+    status: Status,
+    is_stopping: bool,
+    /// The process, while it waits for a call.
+    server: Option<Waiter>,
+    /// Callers that wait for room.
+    callers: VecDeque<Waiter>,
+}
+
+/// What a look into the mailbox has found.
+pub(crate) enum Look {
+    Calls,
+    Stopped,
+}
+
+impl<M> Mailbox<M> {
+    pub(crate) fn new(
+        name: Name,
+        capacity: usize,
+        refuses: bool,
+        group: Option<Arc<Group>>,
+    ) -> Mailbox<M> {
+        let sign = Sign::new(Object::shared());
+        sign.set_name(name.clone());
+        let inner = Inner {
+            queue: VecDeque::new(),
+            unserved: 0,
+            status: Status::New,
+            is_stopping: false,
+            server: None,
+            callers: VecDeque::new(),
+        };
+        let about = Arc::new(About { name, sign, co: AtomicU64::new(0) });
+        Mailbox { about, inner: Mutex::new(inner), group, capacity: capacity.max(1), refuses }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner<M>> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn has_limit(&self) -> bool {
+        self.capacity != usize::MAX
+    }
+
+    pub(crate) fn status(&self) -> Status {
+        self.lock().status
+    }
+
+    pub(crate) fn group(&self) -> Option<&Arc<Group>> {
+        self.group.as_ref()
+    }
+
+    /// The process has started, on the calling coroutine.
+    pub(crate) fn begin(&self) {
+        if let Some(co) = current() {
+            self.about.co.store(co.bits(), Relaxed);
+        }
+        self.lock().status = Status::Active;
+    }
+
+    fn refused(&self, why: Refusal, message: M) -> Refused<M> {
+        Refused { why, process: self.about.name.clone(), arguments: message }
+    }
+
+    /// Puts a call in.
+    #[track_caller]
+    pub(crate) fn post(&self, message: M) -> Result<(), Refused<M>> {
+        world::point(Operation::Send, Some(self.about.sign.object()));
+        loop {
+            let mut inner = self.lock();
+            if inner.is_stopping || inner.status == Status::Terminated {
+                drop(inner);
+                return Err(self.refused(Refusal::Stopped, message));
+            }
+            if self.has_limit() {
+                if inner.unserved >= self.capacity {
+                    match self.wait_for_room(inner) {
+                        Ok(()) => continue,
+                        Err(why) => return Err(self.refused(why, message)),
+                    }
+                }
+                inner.unserved += 1;
+            }
+            inner.queue.push_back(message);
+            let server = self.rouse(&mut inner);
+            drop(inner);
+            if let Some(server) = server {
+                server.wake();
+            }
+            return Ok(());
+        }
+    }
+
+    /// Takes the process out of its wait, if it waits.
+    fn rouse(&self, inner: &mut Inner<M>) -> Option<Waiter> {
+        let server = inner.server.take()?;
+        inner.status = Status::Active;
+        if let Some(group) = &self.group {
+            group.busy();
+        }
+        Some(server)
+    }
+
+    #[track_caller]
+    fn wait_for_room(&self, mut inner: MutexGuard<'_, Inner<M>>) -> Result<(), Refusal> {
+        let is_own = current_stack().is_some_and(|co| self.about.is(co));
+        if self.refuses || is_own {
+            return Err(Refusal::Full);
+        }
+        let waiter = Waiter::current();
+        inner.callers.push_back(waiter.clone());
+        drop(inner);
+        let sign = &self.about.sign;
+        if park_on(Reason::Blocked(sign.object()), sign) != Wake::Exit {
+            return Ok(());
+        }
+        let mut inner = self.lock();
+        let before = inner.callers.len();
+        inner.callers.retain(|other| !other.is_same(&waiter));
+        // Woken already: another one has the room.
+        let next = if inner.callers.len() == before { inner.callers.pop_front() } else { None };
+        drop(inner);
+        if let Some(next) = next {
+            next.wake();
+        }
+        exit();
+        Err(Refusal::Exiting)
+    }
+
+    /// Takes all calls there are; waits while there are none.
+    #[track_caller]
+    pub(crate) fn take(&self, calls: &mut VecDeque<M>) -> Look {
+        let sign = &self.about.sign;
+        world::point(Operation::Receive, Some(sign.object()));
+        loop {
+            let mut inner = self.lock();
+            if !inner.queue.is_empty() {
+                self.settle(&mut inner);
+                if calls.is_empty() {
+                    core::mem::swap(calls, &mut inner.queue);
+                } else {
+                    calls.append(&mut inner.queue);
+                }
+                return Look::Calls;
+            }
+            if inner.is_stopping {
+                self.settle(&mut inner);
+                return Look::Stopped;
+            }
+            inner.server = Some(Waiter::current());
+            if inner.status != Status::Waiting {
+                inner.status = Status::Waiting;
+                if let Some(group) = &self.group {
+                    group.idle();
+                }
+            }
+            drop(inner);
+            if park_on(Reason::Entry(sign.object()), sign) == Wake::Exit {
+                self.settle(&mut self.lock());
+                exit();
+                return Look::Stopped;
+            }
+        }
+    }
+
+    /// The process goes on, whoever has woken it.
+    fn settle(&self, inner: &mut Inner<M>) {
+        if inner.status == Status::Waiting {
+            drop(self.rouse(inner));
+        }
+    }
+
+    /// A call is about to be served: there is room for another.
+    pub(crate) fn serves_one(&self) {
+        if !self.has_limit() {
+            return;
+        }
+        let mut inner = self.lock();
+        inner.unserved -= 1;
+        let next = inner.callers.pop_front();
+        drop(inner);
+        if let Some(next) = next {
+            next.wake();
+        }
+    }
+
+    /// The process has ended. What it has not served is dropped, by which those who wait for replies
+    /// learn.
+    pub(crate) fn terminate(&self) {
+        let mut inner = self.lock();
+        if inner.status == Status::Terminated {
+            return;
+        }
+        // One that has not started counts as busy, too.
+        let was_waiting = inner.status == Status::Waiting;
+        inner.status = Status::Terminated;
+        inner.is_stopping = true;
+        inner.server = None;
+        let queue = core::mem::take(&mut inner.queue);
+        let callers = core::mem::take(&mut inner.callers);
+        drop(inner);
+        drop(queue);
+        callers.into_iter().for_each(Waiter::wake);
+        if let Some(group) = &self.group {
+            if !was_waiting {
+                group.idle();
+            }
+            group.leave();
+        }
+    }
+
+    /// No calls any more; those that are there are served.
+    pub(crate) fn stop(&self) {
+        let mut inner = self.lock();
+        inner.is_stopping = true;
+        let server = self.rouse(&mut inner);
+        let callers = core::mem::take(&mut inner.callers);
+        drop(inner);
+        server.into_iter().chain(callers).for_each(Waiter::wake);
+    }
+}
+
+impl<M: Send> Stop for Mailbox<M> {
+    fn stop(&self) {
+        Mailbox::stop(self);
+    }
+}

@@ -1,0 +1,173 @@
+//! A semaphore, from a lock and parking.
+//!
+//! Madsen 2021 makes it by switching preemption off, which protects it on one core only, as its own
+//! library says. Here its state is under a [`Lock`](crate::Lock), whose holder is not preempted, and
+//! whoever has to wait parks.
+//!
+//! Protocol: whoever finds no permit stands in line under the lock, and then parks. A signal takes the
+//! first out of the line, under the lock, and wakes it; who is not in line any more has its permit. One
+//! that is to exit leaves the line; if it is not there any more, it passes its permit on.
+
+use std::collections::VecDeque;
+
+use leno_kernel::{Exiting, Name, Object, Reason, Sign, Waiter, Wake, exit, park_on};
+
+use crate::Locked;
+
+/// Permits, and a line of those who wait for one; first come, first served. For coroutines and threads
+/// of any core; futures have `leno_channel::Semaphore`.
+///
+/// # Examples
+/// ```
+/// use leno_process::Semaphore;
+///
+/// let items = Semaphore::new(0);
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| items.signal());
+///     items.wait().unwrap();
+/// });
+/// assert!(!items.try_wait());
+/// ```
+#[derive(Debug)]
+pub struct Semaphore {
+    sign: Sign,
+    line: Locked<Line>,
+    /// Whether a signal for which nobody waits is kept.
+    keeps: bool,
+}
+
+#[derive(Debug, Default)]
+struct Line {
+    permits: usize,
+    waiting: VecDeque<(Place, Waiter)>,
+    next: u64,
+}
+
+/// Where someone stands in a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place(u64);
+
+impl Semaphore {
+    /// So many permits.
+    pub fn new(permits: usize) -> Semaphore {
+        let line = Line { permits, ..Line::default() };
+        Semaphore { sign: Sign::new(Object::shared()), line: Locked::new(line), keeps: true }
+    }
+
+    /// One whose signals are lost if nobody waits: a condition's.
+    pub(crate) fn forgetful() -> Semaphore {
+        Semaphore { keeps: false, ..Semaphore::new(0) }
+    }
+
+    /// Named, in dumps.
+    pub fn named(self, name: impl Into<Name>) -> Semaphore {
+        self.sign.set_name(name);
+        self
+    }
+
+    /// Takes a permit (P).
+    ///
+    /// # Blocking
+    /// Until there is one: parks the calling coroutine, or blocks the calling thread.
+    ///
+    /// # Cancellation
+    /// When the calling coroutine is to exit, its stack unwinds, and a permit goes to the next.
+    ///
+    /// # Errors
+    /// While the coroutine's own stack unwinds, if it would have to wait.
+    ///
+    /// # Panics
+    /// Inside a future that a core polls, if it would have to wait.
+    #[track_caller]
+    pub fn wait(&self) -> Result<(), Exiting> {
+        match self.take_or_stand() {
+            None => Ok(()),
+            Some(place) => self.await_turn(place),
+        }
+    }
+
+    /// Takes a permit, if there is one.
+    pub fn try_wait(&self) -> bool {
+        self.line.with(Line::take)
+    }
+
+    /// Gives a permit (V): to whoever waits longest, or to keep.
+    pub fn signal(&self) {
+        let next = self.line.with(|line| {
+            let next = line.waiting.pop_front();
+            if next.is_none() && self.keeps {
+                line.permits += 1;
+            }
+            next
+        });
+        if let Some((_, waiter)) = next {
+            waiter.wake();
+        }
+    }
+
+    /// How many wait.
+    pub fn waiting(&self) -> usize {
+        self.line.with(|line| line.waiting.len())
+    }
+
+    fn take_or_stand(&self) -> Option<Place> {
+        let has_one = self.line.with(Line::take);
+        if has_one {
+            return None;
+        }
+        let waiter = Waiter::current();
+        self.line.with(|line| if line.take() { None } else { Some(line.stand(waiter)) })
+    }
+
+    /// Stands in line, whatever there is.
+    pub(crate) fn stand(&self) -> Place {
+        let waiter = Waiter::current();
+        self.line.with(|line| line.stand(waiter))
+    }
+
+    /// Waits to be taken out of the line.
+    #[track_caller]
+    pub(crate) fn await_turn(&self, place: Place) -> Result<(), Exiting> {
+        loop {
+            let wake = park_on(Reason::Lock(self.sign.object()), &self.sign);
+            let is_waiting = self.line.with(|line| line.holds(place));
+            if wake != Wake::Exit {
+                if is_waiting {
+                    continue;
+                }
+                return Ok(());
+            }
+            if is_waiting && self.line.with(|line| line.leave(place)) {
+                return Err(exit());
+            }
+            self.signal();
+            return Err(exit());
+        }
+    }
+}
+
+impl Line {
+    fn take(&mut self) -> bool {
+        let has_one = self.permits > 0 && self.waiting.is_empty();
+        self.permits -= usize::from(has_one);
+        has_one
+    }
+
+    fn stand(&mut self, waiter: Waiter) -> Place {
+        self.next += 1;
+        let place = Place(self.next);
+        self.waiting.push_back((place, waiter));
+        place
+    }
+
+    fn holds(&self, place: Place) -> bool {
+        self.waiting.iter().any(|(other, _)| *other == place)
+    }
+
+    /// Whether it stood there.
+    fn leave(&mut self, place: Place) -> bool {
+        let before = self.waiting.len();
+        self.waiting.retain(|(other, _)| *other != place);
+        self.waiting.len() < before
+    }
+}

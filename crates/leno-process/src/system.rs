@@ -1,0 +1,355 @@
+//! A system of processes: cores with a scheduler on each, and one queue of processes to be started.
+//!
+//! Each scheduler gives the processes it has started their quantum in turn, and takes another one from
+//! the queue when none of its own is ready, or now and then when some always are. One that has started
+//! stays on its core, because its stack does. A scheduler with nothing to do sleeps until one of its
+//! processes is ready, or something is in the queue.
+
+use core::fmt;
+use core::future::poll_fn;
+use core::task::{Poll, Waker};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use leno_kernel::{BuildError, Co, Exiting, JoinHandle, block_on};
+
+use crate::process::{Ended, Group, Origin, Plan, Prepared, Process, once};
+use crate::{Budget, Core, Locked, Sink, attach_for};
+
+/// How many slices there are between two looks into the queue, if there is always something to do.
+const SLICES: u32 = 8;
+
+/// Processes on one core or several.
+///
+/// # Examples
+/// ```
+/// use leno_process::{Budget, System, SystemBuilder, process};
+///
+/// struct Display(Vec<i32>);
+///
+/// #[process]
+/// impl Display {
+///     #[entry]
+///     fn show(&mut self, degrees: i32) {
+///         self.0.push(degrees);
+///     }
+///
+///     #[entry]
+///     fn shown(&mut self) -> usize {
+///         self.0.len()
+///     }
+/// }
+///
+/// struct Sensor(DisplayRef);
+///
+/// #[process]
+/// impl Sensor {
+///     #[body]
+///     fn measure(&mut self) {
+///         (20..25).for_each(|degrees| self.0.show(degrees).expect("the display is there"));
+///     }
+/// }
+///
+/// let system = System::builder().cores(2).quantum(Budget::units(100)).build()?;
+/// let display = system.start(Display(Vec::new()));
+/// for _ in 0..3 {
+///     system.start(Sensor(display.clone()));
+/// }
+/// // The whole ends when nobody has anything to do.
+/// let idle = system.wait_idle();
+/// assert!(idle.is_ok());
+/// assert_eq!(display.shown()?.wait()?, 15);
+/// let ended = system.run()?;
+/// assert_eq!((ended.started, ended.failures.len()), (4, 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct System {
+    schedule: Arc<Schedule>,
+    schedulers: Vec<JoinHandle<()>>,
+    /// After the schedulers: they end first.
+    cores: Vec<Core>,
+}
+
+/// A [`System`] to be made.
+#[derive(Clone, Debug)]
+pub struct SystemBuilder {
+    cores: usize,
+    name: String,
+    quantum: Budget,
+}
+
+/// What the schedulers of a system share.
+pub(crate) struct Schedule {
+    group: Arc<Group>,
+    quantum: Budget,
+    queue: Locked<Queue>,
+}
+
+#[derive(Default)]
+struct Queue {
+    /// For whichever core comes first.
+    common: VecDeque<Prepared>,
+    /// For one core each.
+    placed: Vec<VecDeque<Prepared>>,
+    /// Schedulers that have nothing to do.
+    idle: Vec<Option<Waker>>,
+    is_closed: bool,
+}
+
+/// What a scheduler does next.
+enum Next {
+    Slice(Co),
+    Look,
+    End,
+}
+
+impl SystemBuilder {
+    /// How many cores; 1 by default.
+    pub fn cores(mut self, cores: usize) -> SystemBuilder {
+        self.cores = cores;
+        self
+    }
+
+    /// What its threads are called.
+    pub fn name(mut self, name: impl Into<String>) -> SystemBuilder {
+        self.name = name.into();
+        self
+    }
+
+    /// How far a process runs before the next one does; without a limit by default: until it waits.
+    pub fn quantum(mut self, quantum: Budget) -> SystemBuilder {
+        self.quantum = quantum;
+        self
+    }
+
+    /// Makes the system and starts its schedulers.
+    ///
+    /// # Errors
+    /// Without cores, or when the machine gives no threads.
+    pub fn build(self) -> Result<System, BuildError> {
+        if self.cores == 0 {
+            return Err(BuildError::NoCores);
+        }
+        let queue = Queue {
+            placed: (0..self.cores).map(|_| VecDeque::new()).collect(),
+            idle: vec![None; self.cores],
+            ..Queue::default()
+        };
+        let schedule =
+            Schedule { group: Arc::default(), quantum: self.quantum, queue: Locked::new(queue) };
+        let schedule = Arc::new(schedule);
+        let name = |place| format!("{}-{place}", self.name);
+        let cores: Result<Vec<_>, _> =
+            (0..self.cores).map(|place| Core::fork(name(place))).collect();
+        let cores = cores?;
+        let begin = |(place, core): (usize, &Core)| {
+            let schedule = schedule.clone();
+            core.attach(move || schedule.run(place))
+        };
+        let schedulers = cores.iter().enumerate().map(begin).collect();
+        Ok(System { schedule, schedulers, cores })
+    }
+}
+
+impl System {
+    /// So many cores.
+    ///
+    /// # Errors
+    /// As [`SystemBuilder::build`].
+    pub fn new(cores: usize) -> Result<System, BuildError> {
+        System::builder().cores(cores).build()
+    }
+
+    /// Another quantum, another name.
+    pub fn builder() -> SystemBuilder {
+        SystemBuilder { cores: 1, name: "processes".to_owned(), quantum: Budget::Unlimited }
+    }
+
+    /// Starts a process, on whichever core has time for it.
+    pub fn start<P: Process>(&self, process: P) -> P::Ref {
+        self.start_with(Plan::new(), process)
+    }
+
+    /// The same, as planned.
+    pub fn start_with<P: Process>(&self, plan: Plan, process: P) -> P::Ref {
+        self.origin().start(plan, process)
+    }
+
+    /// The same for one that can begin again: `make` makes its state each time.
+    pub fn start_again<P: Process>(
+        &self,
+        plan: Plan,
+        make: impl FnMut() -> P + Send + 'static,
+    ) -> P::Ref {
+        let mut make = make;
+        let (address, body) = plan.prepare_in(self.origin(), move || Some(make()));
+        self.schedule.add(None, body);
+        address
+    }
+
+    /// Starts a process on this core, from 0.
+    ///
+    /// # Panics
+    /// When there is no such core.
+    pub fn start_on<P: Process>(&self, core: usize, plan: Plan, process: P) -> P::Ref {
+        assert!(core < self.cores.len(), "there is no core {core} of {}", self.cores.len());
+        let (address, body) = plan.prepare_in(self.origin(), once(process));
+        self.schedule.add(Some(core), body);
+        address
+    }
+
+    fn origin(&self) -> Origin {
+        Origin {
+            group: Some(self.schedule.group.clone()),
+            schedule: Arc::downgrade(&self.schedule),
+        }
+    }
+
+    /// Its cores.
+    pub fn cores(&self) -> &[Core] {
+        &self.cores
+    }
+
+    /// Waits until no process has anything to do: all wait for calls, and nobody who waits for anything
+    /// else is left.
+    ///
+    /// # Blocking
+    /// Parks the calling coroutine, or blocks the calling thread.
+    ///
+    /// # Cancellation
+    /// When the calling coroutine is to exit, its stack unwinds.
+    ///
+    /// # Errors
+    /// While the coroutine's own stack unwinds.
+    #[track_caller]
+    pub fn wait_idle(&self) -> Result<(), Exiting> {
+        self.schedule.group.wait(false)
+    }
+
+    /// Waits until no process has anything to do, stops all, and says what became of them.
+    ///
+    /// # Blocking
+    /// As [`Self::wait_idle`].
+    ///
+    /// # Cancellation
+    /// As [`Self::wait_idle`]; its processes exit.
+    ///
+    /// # Errors
+    /// As [`Self::wait_idle`].
+    #[track_caller]
+    pub fn run(self) -> Result<Ended, Exiting> {
+        self.wait_idle()?;
+        self.stop()
+    }
+
+    /// Stops all processes: each serves what is queued, and ends.
+    ///
+    /// # Blocking
+    /// Until all have ended.
+    ///
+    /// # Cancellation
+    /// As [`Self::run`].
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    #[track_caller]
+    pub fn stop(self) -> Result<Ended, Exiting> {
+        let System { schedule, schedulers, cores } = self;
+        schedule.group.stop();
+        schedule.group.wait(true)?;
+        schedule.close();
+        for scheduler in schedulers {
+            // One that was ended with its core has nothing to say.
+            let _ended = scheduler.join();
+        }
+        drop(cores);
+        Ok(schedule.group.ended())
+    }
+}
+
+impl fmt::Debug for System {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("System").field("cores", &self.cores).finish_non_exhaustive()
+    }
+}
+
+impl Schedule {
+    /// Adds a process to be started.
+    pub(crate) fn add(&self, place: Option<usize>, body: Prepared) {
+        let idle = self.queue.with(|queue| match place {
+            Some(place) => {
+                queue.placed[place].push_back(body);
+                queue.idle[place].take()
+            }
+            None => {
+                queue.common.push_back(body);
+                queue.idle.iter_mut().find_map(Option::take)
+            }
+        });
+        if let Some(idle) = idle {
+            idle.wake();
+        }
+    }
+
+    fn close(&self) {
+        let idle = self.queue.with(|queue| {
+            queue.is_closed = true;
+            core::mem::take(&mut queue.idle)
+        });
+        idle.into_iter().flatten().for_each(Waker::wake);
+    }
+
+    fn take(&self, place: usize) -> Option<Prepared> {
+        self.queue
+            .with(|queue| queue.placed[place].pop_front().or_else(|| queue.common.pop_front()))
+    }
+
+    /// The scheduler of one core.
+    fn run(&self, place: usize) {
+        let sink = Sink::new();
+        let mut slices = 0u32;
+        loop {
+            let ready = sink.try_next();
+            if (ready.is_none() || slices.is_multiple_of(SLICES))
+                && let Some(body) = self.take(place)
+            {
+                let options = body.options().clone();
+                // If the core is full, the body is dropped, by which the process ends.
+                drop(sink.spawn(&options, move || body.run()));
+            }
+            slices = slices.wrapping_add(1);
+            let next = match ready {
+                Some(co) => Next::Slice(co),
+                None => self.wait(place, &sink),
+            };
+            match next {
+                // One that is to exit meanwhile is the core's.
+                Next::Slice(co) => drop(attach_for(co, self.quantum)),
+                Next::Look => {}
+                Next::End => return,
+            }
+        }
+    }
+
+    /// Waits for one of its processes to be ready, or for something in the queue.
+    fn wait(&self, place: usize, sink: &Sink) -> Next {
+        block_on(poll_fn(|context| {
+            let (has_work, is_closed) = self.queue.with(|queue| {
+                let has_work = !queue.placed[place].is_empty() || !queue.common.is_empty();
+                if !queue.is_closed {
+                    queue.idle[place] = (!has_work).then(|| context.waker().clone());
+                }
+                (has_work, queue.is_closed)
+            });
+            if sink.members() > 0
+                && let Poll::Ready(Some(co)) = sink.poll_next(context)
+            {
+                return Poll::Ready(Next::Slice(co));
+            }
+            if has_work {
+                return Poll::Ready(Next::Look);
+            }
+            if is_closed { Poll::Ready(Next::End) } else { Poll::Pending }
+        }))
+    }
+}
