@@ -11,4 +11,5 @@ mod events;
 mod joins;
 mod modes;
 mod nodes;
+mod preempted;
 mod stackless;
