@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
 use leno_channel::{Flavour, Receiver, Select, Sender, Source, bounded, shared};
-use leno_kernel::{LocalSystem, Waiter, spawn_local, yield_now};
+use leno_kernel::{LocalSystem, Options, Waiter, try_spawn_local, yield_now};
 
 /// Never ready, and panics when it is left.
 struct Mine;
@@ -52,14 +52,17 @@ fn all<F: Flavour + 'static>(
     channel: impl Fn(usize) -> (Sender<u32, F>, Receiver<u32, F>) + 'static,
 ) {
     let system = LocalSystem::new();
-    let runs = system.spawn(move || {
+    // Panics take room where sanitizers look on.
+    let options = Options::new().stack_size(256 << 10);
+    let inner = options.clone();
+    let runs = system.spawn_with(&options, move || {
         // A partner completes the alternative of a select that waits.
         let (tx, rx) = channel(4);
         let rx = Rc::new(rx);
         let theirs = rx.clone();
         let handled = Rc::new(Cell::new(false));
         let sees = handled.clone();
-        let waits = spawn_local(move || {
+        let waits = try_spawn_local(&inner, move || {
             fails(|| {
                 let select = Select::new().source(Mine, |()| ()).recv(&*theirs, |_| sees.set(true));
                 select.wait().expect("it fails");
@@ -67,7 +70,7 @@ fn all<F: Flavour + 'static>(
         });
         yield_now();
         (1..4).for_each(|value| tx.send(value).unwrap());
-        waits.join().unwrap();
+        waits.unwrap().join().unwrap();
         assert!(!handled.get());
         let got: Vec<_> = (0..3).map(|_| rx.recv().unwrap()).collect();
         assert_eq!(got, [1, 2, 3]);
@@ -98,7 +101,7 @@ fn all<F: Flavour + 'static>(
         assert_eq!((left.1.recv(), left.1.recv(), right.1.recv()), (Ok(1), Ok(2), Ok(1)));
     });
     system.run().unwrap();
-    runs.join().unwrap();
+    runs.unwrap().join().unwrap();
 }
 
 #[test]

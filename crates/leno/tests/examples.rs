@@ -94,7 +94,9 @@ fn prints_what_is_expected(example: &str) {
     let output = Command::new(&program).output().unwrap_or_else(|e| panic!("{program:?}: {e}"));
     assert!(output.status.success(), "{example}: {output:?}");
     assert_eq!(String::from_utf8_lossy(&output.stdout), expected, "{example}");
-    assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{example}");
+    // Santa tells what happens while it happens, which is never the same.
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.lines().all(|line| line.starts_with("Santa: ")), "{example}: {told}");
 }
 
 #[test]

@@ -1,5 +1,7 @@
-//@ says: no method named `receive` found for struct `leno::graph::Sender<
-//@ says: no method named `send` found for struct `leno::graph::Receiver<
+//@ says: no method named `receive` found
+//@ says: Sender<i32, Sequential>
+//@ says: no method named `send` found
+//@ says: Receiver<Tap<i32, Sequential>>
 //! Sending and receiving are separate interfaces.
 use leno::graph::Graph;
 

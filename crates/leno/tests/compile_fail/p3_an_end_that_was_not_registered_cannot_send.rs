@@ -1,4 +1,5 @@
-//@ says: no method named `send` found for struct `Output<
+//@ says: no method named `send` found
+//@ says: Output<i32, Deterministic, Sequential>
 //! A node can use only the ends that it was given.
 use leno::graph::Graph;
 

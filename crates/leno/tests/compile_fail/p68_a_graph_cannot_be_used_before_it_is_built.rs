@@ -1,4 +1,4 @@
-//@ says: no method named `outlet` found for struct `Graph<Deterministic, Sequential>`
+//@ says: no method named `outlet` found for struct `Graph<
 //! Only what `build` gives can be run.
 use leno::graph::Graph;
 

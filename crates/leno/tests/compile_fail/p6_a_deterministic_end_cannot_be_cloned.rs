@@ -1,4 +1,5 @@
-//@ says: no method named `clone` found for struct `Output<i32, Deterministic, Sequential>`
+//@ says: no method named `clone` found
+//@ says: Output<i32, Deterministic, Sequential>
 //! Two senders of one channel do not compile.
 use leno::graph::Graph;
 

@@ -1,4 +1,4 @@
-//@ says: no method named `clone` found for struct `Input<Tap<i32, Sequential>, Deterministic>`
+//@ says: no method named `clone` found for struct `Input<
 //! Two receivers of one channel do not compile.
 use leno::graph::Graph;
 

@@ -1,4 +1,4 @@
-//@ says: no method named `select` found for struct `Graph<Deterministic, Sequential>`
+//@ says: no method named `select` found for struct `Graph
 //! A deterministic graph has no select.
 use leno::graph::Graph;
 
