@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use leno::frame::{Co, Format, Image, Options, Resumable, State, resumable};
-use leno::{Coroutine, Suspender};
+use leno::{Builder, Suspender};
 
 use crate::bench::frames::{Frame, frame};
 use crate::bench::memory::weigh;
@@ -73,7 +73,10 @@ pub fn frame_resume(depth: usize) -> Vec<Contender> {
             Ok(Turn::ns(start.elapsed(), n))
         }),
         Contender::measured("leno stackful", move |n| {
-            let co = Coroutine::new(move |co: &Suspender<u64, u64>, input| deep(co, depth, input));
+            // A thousand frames, and room to unwind them.
+            let builder = Builder::new().stack_size(256 << 10);
+            let body = move |co: &Suspender<u64, u64>, input| deep(co, depth, input);
+            let co = builder.coroutine(body).map_err(Failure::failed)?;
             co.try_resume(0).map_err(Failure::failed)?;
             let start = Instant::now();
             for i in 0..n {
