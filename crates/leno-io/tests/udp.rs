@@ -80,6 +80,8 @@ fn futures_threads_and_cores() {
                 0 => far.send_async(&[n]).await.unwrap(),
                 _ => far.send_to_async(&[n], to).await.unwrap(),
             };
+            assert_eq!(far.peek_async(&mut buffer).await.unwrap(), 1);
+            assert_eq!(far.peek_from_async(&mut buffer).await.unwrap(), (1, to));
             assert_eq!(far.recv_from_async(&mut buffer).await.unwrap(), (1, to));
             assert_eq!(buffer[0], n);
         }
@@ -109,6 +111,10 @@ fn limits_options_and_selects() {
         // Where there is no such network, both fail alike.
         let joined = near.join_multicast_v4(&group, &any).is_ok();
         assert_eq!(near.leave_multicast_v4(&group, &any).is_ok(), joined);
+        near.set_multicast_loop_v4(false).unwrap();
+        near.set_multicast_ttl_v4(3).unwrap();
+        let about_groups = (near.multicast_loop_v4().unwrap(), near.multicast_ttl_v4().unwrap());
+        assert_eq!(about_groups, (false, 3));
         assert!(near.take_error().unwrap().is_none());
         near.try_send_to(b"!", to).unwrap();
         let count = Select::new()

@@ -188,3 +188,16 @@ pub fn set_permissions(path: impl AsRef<Path>, permissions: Permissions) -> io::
     offload(None, move || std::fs::set_permissions(path, permissions))
         .map_err(naming("change", name))
 }
+
+/// The same for a future.
+///
+/// # Errors
+/// As [`set_permissions`].
+pub async fn set_permissions_async(
+    path: impl AsRef<Path>,
+    permissions: Permissions,
+) -> io::Result<()> {
+    let (name, path) = (path.as_ref(), path.as_ref().to_owned());
+    let change = offload_async(move || std::fs::set_permissions(path, permissions));
+    change.await.map_err(naming("change", name))
+}

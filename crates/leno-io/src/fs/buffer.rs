@@ -4,6 +4,8 @@
 //! what a future reads or writes, and what a helper thread does, goes through memory that belongs to
 //! the operation, and is copied.
 
+use core::ops::Deref;
+
 /// How much one operation carries at most. More is done piece by piece.
 pub(crate) const MOST: usize = 1 << 18;
 
@@ -32,11 +34,15 @@ impl Buffer {
         Buffer { bytes, start }
     }
 
-    /// A copy of these bytes, or of as many as fit.
-    pub(crate) fn copy_of(bytes: &[u8]) -> Buffer {
-        let mut buffer = Buffer::new(bytes.len());
-        let size = buffer.as_slice().len();
-        buffer.as_mut_slice().copy_from_slice(&bytes[..size]);
+    /// A copy of these parts, one after the other, or of as much as fits.
+    pub(crate) fn copy_of(parts: &[impl Deref<Target = [u8]>]) -> Buffer {
+        let mut buffer = Buffer::new(parts.iter().map(|part| part.len()).sum());
+        let mut free = buffer.as_mut_slice();
+        for part in parts {
+            let (here, rest) = free.split_at_mut(part.len().min(free.len()));
+            here.copy_from_slice(&part[..here.len()]);
+            free = rest;
+        }
         buffer
     }
 
@@ -46,11 +52,6 @@ impl Buffer {
 
     pub(crate) fn as_mut_slice(&mut self) -> &mut [u8] {
         &mut self.bytes[self.start..]
-    }
-
-    /// Copies the first `count` bytes there.
-    pub(crate) fn copy_to(&self, into: &mut [u8], count: usize) {
-        into[..count].copy_from_slice(&self.as_slice()[..count]);
     }
 }
 
@@ -70,10 +71,12 @@ mod tests {
     }
 
     #[test]
-    fn copies_are_copies() {
-        let buffer = Buffer::copy_of(b"hello");
-        let mut into = [b'-'; 5];
-        buffer.copy_to(&mut into, 4);
-        assert_eq!(&into, b"hell-");
+    fn parts_are_copied_as_far_as_they_fit() {
+        let buffer = Buffer::copy_of(&[&b"hel"[..], b"", b"lo"]);
+        assert_eq!(buffer.as_slice(), b"hello");
+        let (most, more) = (vec![1; MOST - 1], [2, 3]);
+        let buffer = Buffer::copy_of(&[&most[..], &more]);
+        assert_eq!(buffer.as_slice().len(), MOST);
+        assert_eq!(buffer.as_slice()[MOST - 2..], [1, 2]);
     }
 }

@@ -3,16 +3,14 @@
 use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use core::time::Duration;
-use std::fs::{Metadata, Permissions};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::path::Path;
 use std::sync::Arc;
 
 use leno_kernel::{Time, deadline_in};
 
 use super::backend::{self, Backend};
-use super::caller::{offload, offload_async};
 use super::error::naming;
 use super::options::OpenOptions;
 use crate::streak::Streak;
@@ -33,7 +31,7 @@ use crate::streak::Streak;
 /// # let there = path.clone();
 /// let system = LocalSystem::new();
 /// let text = system.spawn(move || {
-///     let mut file = File::options().create_new(true).read(true).write(true).open(&path)?;
+///     let mut file = File::create_new(&path)?;
 ///     file.write_all(b"Hello, world")?;
 ///     file.rewind()?;
 ///     let mut text = String::new();
@@ -121,6 +119,26 @@ impl File {
         OpenOptions::new().write(true).create(true).truncate(true).open_async(path).await
     }
 
+    /// Makes a file, which must not be there yet, to read and to write.
+    ///
+    /// # Blocking, Cancellation, Panics
+    /// As [all that waits](super#waiting).
+    ///
+    /// # Errors
+    /// As [`std::fs::File::create_new`], with what was opened.
+    #[track_caller]
+    pub fn create_new(path: impl AsRef<Path>) -> io::Result<File> {
+        OpenOptions::new().read(true).write(true).create_new(true).open(path)
+    }
+
+    /// The same for a future.
+    ///
+    /// # Errors
+    /// As [`Self::create_new`].
+    pub async fn create_new_async(path: impl AsRef<Path>) -> io::Result<File> {
+        OpenOptions::new().read(true).write(true).create_new(true).open_async(path).await
+    }
+
     /// To open a file in other ways.
     pub fn options() -> OpenOptions {
         OpenOptions::new()
@@ -139,7 +157,6 @@ impl File {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn from_std(file: std::fs::File) -> File {
-        use std::os::fd::AsRawFd;
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         File::new(file, Path::new(&path), backend::backend(), true)
     }
@@ -201,82 +218,17 @@ impl File {
     pub(super) fn deadline(&self) -> Option<Time> {
         self.timeout().map(deadline_in)
     }
-
-    /// What the system knows about the file.
-    ///
-    /// # Blocking, Cancellation, Panics
-    /// As [all that waits](super#waiting).
-    ///
-    /// # Errors
-    /// As [`std::fs::File::metadata`]; `TimedOut`.
-    #[track_caller]
-    pub fn metadata(&self) -> io::Result<Metadata> {
-        self.offload("ask about", |file| file.metadata())
-    }
-
-    /// The same for a future.
-    ///
-    /// # Errors
-    /// As [`std::fs::File::metadata`].
-    pub async fn metadata_async(&self) -> io::Result<Metadata> {
-        self.offload_async("ask about", |file| file.metadata()).await
-    }
-
-    /// Cuts the file off, or lengthens it with zeroes.
-    ///
-    /// # Blocking, Cancellation, Panics
-    /// As [all that waits](super#waiting).
-    ///
-    /// # Errors
-    /// As [`std::fs::File::set_len`]; `TimedOut`.
-    #[track_caller]
-    pub fn set_len(&self, size: u64) -> io::Result<()> {
-        self.offload("resize", move |file| file.set_len(size))
-    }
-
-    /// The same for a future.
-    ///
-    /// # Errors
-    /// As [`std::fs::File::set_len`].
-    pub async fn set_len_async(&self, size: u64) -> io::Result<()> {
-        self.offload_async("resize", move |file| file.set_len(size)).await
-    }
-
-    /// Says who may do what to the file.
-    ///
-    /// # Blocking, Cancellation, Panics
-    /// As [all that waits](super#waiting).
-    ///
-    /// # Errors
-    /// As [`std::fs::File::set_permissions`]; `TimedOut`.
-    #[track_caller]
-    pub fn set_permissions(&self, permissions: Permissions) -> io::Result<()> {
-        self.offload("change", move |file| file.set_permissions(permissions))
-    }
-
-    #[track_caller]
-    fn offload<T: Send + 'static>(
-        &self,
-        what: &'static str,
-        f: impl FnOnce(&std::fs::File) -> io::Result<T> + Send + 'static,
-    ) -> io::Result<T> {
-        let inner = self.inner.clone();
-        offload(self.deadline(), move || f(&inner)).map_err(naming(what, &self.path))
-    }
-
-    async fn offload_async<T: Send + 'static>(
-        &self,
-        what: &'static str,
-        f: impl FnOnce(&std::fs::File) -> io::Result<T> + Send + 'static,
-    ) -> io::Result<T> {
-        let inner = self.inner.clone();
-        offload_async(move || f(&inner)).await.map_err(naming(what, &self.path))
-    }
 }
 
 impl AsFd for File {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.inner.as_fd()
+    }
+}
+
+impl AsRawFd for File {
+    fn as_raw_fd(&self) -> RawFd {
+        self.inner.as_raw_fd()
     }
 }
 

@@ -3,7 +3,7 @@
 //! What they read or write goes through memory of the operation's own, up to 256 KiB at a time: a future
 //! may be dropped, or forgotten, while the system still works on it.
 
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
 #[allow(unused_imports, reason = "for the documentation")]
 use std::io::{Read, Write};
 
@@ -43,6 +43,14 @@ impl File {
         self.perform_async(Action::Read { into, at: Some(offset) }).await
     }
 
+    /// As [`Read::read_vectored`].
+    ///
+    /// # Errors
+    /// As [`Read::read`].
+    pub async fn read_vectored_async(&self, into: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+        self.perform_async(Action::Scatter { into }).await
+    }
+
     /// As [`Read::read_to_end`].
     ///
     /// # Errors
@@ -72,6 +80,14 @@ impl File {
     /// As [`Write::write`].
     pub async fn write_async(&self, from: &[u8]) -> io::Result<usize> {
         self.perform_async(Action::Write { from, at: None }).await
+    }
+
+    /// As [`Write::write_vectored`].
+    ///
+    /// # Errors
+    /// As [`Write::write`].
+    pub async fn write_vectored_async(&self, from: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.perform_async(Action::Gather { from }).await
     }
 
     /// As [`Write::write_all`].

@@ -40,6 +40,7 @@
 
 mod about;
 pub(crate) mod action;
+mod attributes;
 mod backend;
 pub(crate) mod buffer;
 pub(crate) mod caller;
@@ -59,7 +60,8 @@ mod transfer;
 
 pub use about::{
     canonicalize, canonicalize_async, exists, exists_async, metadata, metadata_async, read_link,
-    read_link_async, set_permissions, symlink_metadata, symlink_metadata_async,
+    read_link_async, set_permissions, set_permissions_async, symlink_metadata,
+    symlink_metadata_async,
 };
 pub use backend::{Backend, backend};
 pub use contents::{

@@ -1,6 +1,6 @@
 //! What one does with an open file, for those who can park or block.
 
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Seek, SeekFrom, Write};
 
 use super::action::Action;
 use super::file::File;
@@ -133,6 +133,11 @@ impl Read for &File {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         self.perform(Action::Read { into, at: None })
     }
+
+    #[track_caller]
+    fn read_vectored(&mut self, into: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+        self.perform(Action::Scatter { into })
+    }
 }
 
 impl Read for File {
@@ -141,6 +146,11 @@ impl Read for File {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         (&*self).read(into)
     }
+
+    #[track_caller]
+    fn read_vectored(&mut self, into: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+        (&*self).read_vectored(into)
+    }
 }
 
 impl Write for &File {
@@ -148,6 +158,11 @@ impl Write for &File {
     #[track_caller]
     fn write(&mut self, from: &[u8]) -> io::Result<usize> {
         self.perform(Action::Write { from, at: None })
+    }
+
+    #[track_caller]
+    fn write_vectored(&mut self, from: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.perform(Action::Gather { from })
     }
 
     /// Nothing is kept back.
@@ -161,6 +176,11 @@ impl Write for File {
     #[track_caller]
     fn write(&mut self, from: &[u8]) -> io::Result<usize> {
         (&*self).write(from)
+    }
+
+    #[track_caller]
+    fn write_vectored(&mut self, from: &[IoSlice<'_>]) -> io::Result<usize> {
+        (&*self).write_vectored(from)
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use leno_kernel::Time;
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 
-use super::action::Action;
+use super::action::{Action, PARTS};
 use super::backend::Backend;
 use super::caller::{Caller, caller};
 use super::error::naming;
@@ -28,7 +28,7 @@ impl File {
     /// Does it; whoever waits is woken when it is done.
     #[inline]
     #[track_caller]
-    pub(super) fn perform(&self, mut action: Action<'_>) -> io::Result<usize> {
+    pub(super) fn perform(&self, mut action: Action<'_, '_>) -> io::Result<usize> {
         let (what, deadline) = (action.verb(), self.deadline());
         let result = caller(deadline).and_then(|caller| {
             if caller == Caller::Itself {
@@ -45,7 +45,7 @@ impl File {
     }
 
     /// The same for a future.
-    pub(super) async fn perform_async(&self, mut action: Action<'_>) -> io::Result<usize> {
+    pub(super) async fn perform_async(&self, mut action: Action<'_, '_>) -> io::Result<usize> {
         let what = action.verb();
         self.streak.give_way_async().await;
         let result = match leno_kernel::io::permit() {
@@ -59,14 +59,22 @@ impl File {
     }
 
     /// What the system has in memory of what is to be read.
-    fn at_once(&self, action: &mut Action<'_>) -> Option<io::Result<usize>> {
-        let Action::Read { into, at } = action else { return None };
+    fn at_once(&self, action: &mut Action<'_, '_>) -> Option<io::Result<usize>> {
         if !self.assume_cached.load(Relaxed) {
             return None;
         }
-        let mut into = [IoSliceMut::new(into)];
-        let at = at.unwrap_or(CURSOR);
-        match preadv2(&self.inner, &mut into, at, ReadWriteFlags::NOWAIT) {
+        let read = match action {
+            Action::Read { into, at } => {
+                let mut into = [IoSliceMut::new(into)];
+                preadv2(&self.inner, &mut into, at.unwrap_or(CURSOR), ReadWriteFlags::NOWAIT)
+            }
+            Action::Scatter { into } => {
+                let count = into.len().min(PARTS);
+                preadv2(&self.inner, &mut into[..count], CURSOR, ReadWriteFlags::NOWAIT)
+            }
+            Action::Write { .. } | Action::Gather { .. } | Action::Sync { .. } => return None,
+        };
+        match read {
             Ok(count) => Some(Ok(count)),
             Err(Errno::AGAIN | Errno::INTR) => None,
             Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => {
@@ -82,7 +90,7 @@ impl File {
     fn wait_for(
         &self,
         caller: Caller,
-        action: Action<'_>,
+        action: Action<'_, '_>,
         deadline: Option<Time>,
     ) -> io::Result<usize> {
         if let Some(ring) = self.ring().filter(|_| caller == Caller::Co) {
@@ -95,7 +103,7 @@ impl File {
         ended::result(ended, result)
     }
 
-    async fn await_it(&self, action: Action<'_>) -> io::Result<usize> {
+    async fn await_it(&self, action: Action<'_, '_>) -> io::Result<usize> {
         let mut result = None;
         if let Some(ring) = self.ring() {
             let done = ring::perform_owned(&ring, self.inner.clone(), action.to_owned()).await;

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 
 use super::pipe::Pipe;
 
@@ -95,6 +95,12 @@ impl AsFd for ChildStdin {
     }
 }
 
+impl AsRawFd for ChildStdin {
+    fn as_raw_fd(&self) -> RawFd {
+        self.as_fd().as_raw_fd()
+    }
+}
+
 /// A pipe that is read from.
 macro_rules! output {
     ($(#[$doc:meta])* $Pipe:ident of $Std:ty) => {
@@ -152,6 +158,12 @@ macro_rules! output {
         impl AsFd for $Pipe {
             fn as_fd(&self) -> BorrowedFd<'_> {
                 self.0.as_fd()
+            }
+        }
+
+        impl AsRawFd for $Pipe {
+            fn as_raw_fd(&self) -> RawFd {
+                self.as_fd().as_raw_fd()
             }
         }
     };

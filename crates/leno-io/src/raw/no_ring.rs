@@ -24,7 +24,7 @@ pub(crate) fn current() -> Option<Arc<Ring>> {
 pub(crate) fn perform(
     ring: &Arc<Ring>,
     _: BorrowedFd<'_>,
-    _: Action<'_>,
+    _: Action<'_, '_>,
     _: Option<Time>,
 ) -> io::Result<usize> {
     match **ring {}

@@ -3,6 +3,7 @@
 mod basics;
 mod cancelling;
 mod many;
+mod vectored;
 
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::AsRawFd;

@@ -52,6 +52,14 @@ macro_rules! handle {
                 self.shared.inner.as_fd()
             }
         }
+
+        /// # Panics
+        /// If the socket is not the operating system's.
+        impl std::os::fd::AsRawFd for $Socket {
+            fn as_raw_fd(&self) -> std::os::fd::RawFd {
+                self.as_fd().as_raw_fd()
+            }
+        }
     };
 }
 

@@ -143,6 +143,16 @@ macro_rules! listener {
             }
         }
 
+        /// As `incoming`.
+        impl<'a> IntoIterator for &'a $Listener {
+            type Item = io::Result<$Stream>;
+            type IntoIter = $Incoming<'a>;
+
+            fn into_iter(self) -> $Incoming<'a> {
+                self.incoming()
+            }
+        }
+
         /// Waits as `accept` does.
         impl Iterator for $Incoming<'_> {
             type Item = io::Result<$Stream>;

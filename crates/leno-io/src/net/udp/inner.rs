@@ -5,7 +5,7 @@
 
 use core::sync::atomic::Ordering::Relaxed;
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 
 use crate::memory::ambient;
 use crate::net::exhausted::explained;
@@ -104,29 +104,14 @@ impl Inner<UdpSocket> {
         }
     }
 
-    pub(crate) fn membership_v4(
+    /// What is done about groups.
+    pub(crate) fn for_groups<T>(
         &self,
-        group: &Ipv4Addr,
-        interface: &Ipv4Addr,
-        joins: bool,
-    ) -> io::Result<()> {
-        match (self, joins) {
-            (Inner::Os(os), true) => os.get().join_multicast_v4(group, interface),
-            (Inner::Os(os), false) => os.get().leave_multicast_v4(group, interface),
-            (Inner::Memory(_), _) => not_here("groups"),
-        }
-    }
-
-    pub(crate) fn membership_v6(
-        &self,
-        group: &Ipv6Addr,
-        interface: u32,
-        joins: bool,
-    ) -> io::Result<()> {
-        match (self, joins) {
-            (Inner::Os(os), true) => os.get().join_multicast_v6(group, interface),
-            (Inner::Os(os), false) => os.get().leave_multicast_v6(group, interface),
-            (Inner::Memory(_), _) => not_here("groups"),
+        f: impl FnOnce(&UdpSocket) -> io::Result<T>,
+    ) -> io::Result<T> {
+        match self {
+            Inner::Os(os) => f(os.get()),
+            Inner::Memory(_) => not_here("groups"),
         }
     }
 }

@@ -1,12 +1,13 @@
 //! UDP.
 
+mod groups;
 mod inner;
 mod transfer;
 
 use core::fmt;
 use core::time::Duration;
 use std::io;
-use std::net::{self, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{self, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
@@ -121,38 +122,6 @@ impl UdpSocket {
     /// When the system refuses.
     pub fn broadcast(&self) -> io::Result<bool> {
         self.shared.inner.broadcast()
-    }
-
-    /// Receives what is sent to this group, at this interface.
-    ///
-    /// # Errors
-    /// When the system refuses.
-    pub fn join_multicast_v4(&self, group: &Ipv4Addr, interface: &Ipv4Addr) -> io::Result<()> {
-        self.shared.inner.membership_v4(group, interface, true)
-    }
-
-    /// Receives it no more.
-    ///
-    /// # Errors
-    /// When the system refuses.
-    pub fn leave_multicast_v4(&self, group: &Ipv4Addr, interface: &Ipv4Addr) -> io::Result<()> {
-        self.shared.inner.membership_v4(group, interface, false)
-    }
-
-    /// Receives what is sent to this group, at this interface.
-    ///
-    /// # Errors
-    /// When the system refuses.
-    pub fn join_multicast_v6(&self, group: &Ipv6Addr, interface: u32) -> io::Result<()> {
-        self.shared.inner.membership_v6(group, interface, true)
-    }
-
-    /// Receives it no more.
-    ///
-    /// # Errors
-    /// When the system refuses.
-    pub fn leave_multicast_v6(&self, group: &Ipv6Addr, interface: u32) -> io::Result<()> {
-        self.shared.inner.membership_v6(group, interface, false)
     }
 }
 

@@ -38,6 +38,26 @@ impl UdpSocket {
         inner.io(Interest::READ, limits.read.deadline(), || inner.peek(buffer))
     }
 
+    /// As [`Self::peek_from`], for a future on any executor.
+    ///
+    /// # Errors
+    /// As [`Self::recv_from`].
+    pub async fn peek_from_async(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        let Shared { inner, limits } = &*self.shared;
+        let peek = inner.io_async(Interest::READ, || inner.peek_from(buffer));
+        within(limits.read.deadline(), "read", peek).await
+    }
+
+    /// As [`Self::peek`], for a future on any executor.
+    ///
+    /// # Errors
+    /// As [`Self::recv_from`].
+    pub async fn peek_async(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        let Shared { inner, limits } = &*self.shared;
+        let peek = inner.io_async(Interest::READ, || inner.peek(buffer));
+        within(limits.read.deadline(), "read", peek).await
+    }
+
     /// Sends a datagram.
     ///
     /// # Blocking

@@ -9,7 +9,7 @@ use io_uring::{opcode, types};
 use leno_kernel::{Reason, Time, Waiter};
 
 use super::{Ring, Start};
-use crate::fs::action::Action;
+use crate::fs::action::{Action, PARTS};
 use crate::fs::ended;
 use crate::fs::flight::{self, Flight};
 
@@ -24,7 +24,7 @@ pub(super) const CURSOR: u64 = u64::MAX;
 pub(crate) fn perform(
     ring: &Arc<Ring>,
     file: BorrowedFd<'_>,
-    action: Action<'_>,
+    action: Action<'_, '_>,
     deadline: Option<Time>,
 ) -> io::Result<usize> {
     // The borrows of file and memory last as long as this call, which ends when `aloft` is gone.
@@ -40,12 +40,23 @@ pub(crate) fn perform(
     ended::result(ended, Some(outcome(aloft.land())))
 }
 
-fn entry(file: BorrowedFd<'_>, action: Action<'_>) -> Entry {
+fn entry(file: BorrowedFd<'_>, action: Action<'_, '_>) -> Entry {
     let file = types::Fd(file.as_raw_fd());
     match action {
         Action::Read { into, at } => opcode::Read::new(file, into.as_mut_ptr(), size(into.len()))
             .offset(at.unwrap_or(CURSOR))
             .build(),
+        // `IoSliceMut` and `IoSlice` are `iovec`s, as `std` promises.
+        Action::Scatter { into } => {
+            opcode::Readv::new(file, into.as_mut_ptr().cast(), parts(into.len()))
+                .offset(CURSOR)
+                .build()
+        }
+        Action::Gather { from } => {
+            opcode::Writev::new(file, from.as_ptr().cast(), parts(from.len()))
+                .offset(CURSOR)
+                .build()
+        }
         Action::Write { from, at } => opcode::Write::new(file, from.as_ptr(), size(from.len()))
             .offset(at.unwrap_or(CURSOR))
             .build(),
@@ -61,6 +72,11 @@ pub(super) fn sync(file: types::Fd, data_only: bool) -> Entry {
 /// As much as the system does at once.
 pub(super) fn size(wanted: usize) -> u32 {
     wanted.min(0x7fff_f000) as u32
+}
+
+/// As many places as the system takes at once.
+fn parts(wanted: usize) -> u32 {
+    wanted.min(PARTS) as u32
 }
 
 pub(super) fn outcome(result: i32) -> io::Result<usize> {
