@@ -1,10 +1,11 @@
 //! Stack memory and the stack switch under leno's coroutines.
 //!
-//! This crate knows four things and nothing about scheduling:
+//! This crate knows five things and nothing about scheduling:
 //!
 //! - [`switch`]: leave one context, continue another. The only assembly of the project.
 //! - [`stack`]: where stacks come from: slabs with guard pages, a bounded pool, its figures.
 //! - [`control`]: the block at the top of every coroutine's stack: state, name, how to end it.
+//! - [`interrupt`]: preempting code at any instruction, by a signal that injects a call.
 //! - [`overflow`]: a message instead of a segmentation fault, and [`check_stack`].
 //!
 //! It is the floor other crates of leno stand on, not an API for applications: nearly everything
@@ -28,6 +29,7 @@ compile_error!(
 );
 
 pub mod control;
+pub mod interrupt;
 mod name;
 mod outermost;
 pub mod overflow;

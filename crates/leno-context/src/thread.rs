@@ -14,6 +14,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::OnceLock;
 
 use crate::control::{self, Kind};
+use crate::interrupt::Interrupts;
 use crate::outermost::Outermost;
 use crate::stack::pool::Cache;
 use crate::switch;
@@ -49,6 +50,7 @@ pub struct Thread {
     /// budgets. As good as endless where nobody counts.
     pub units: Cell<i64>,
     slots: [Cell<*mut ()>; 6],
+    pub(crate) interrupts: Interrupts,
     outermost: Outermost,
     pub(crate) cache: UnsafeCell<Cache>,
 }
@@ -80,6 +82,7 @@ fn first_use() -> &'static Thread {
         watching: Cell::new(watch_all()),
         units: Cell::new(i64::MAX),
         slots: [const { Cell::new(core::ptr::null_mut()) }; 6],
+        interrupts: Interrupts::new(),
         outermost: Outermost::now(),
         cache: UnsafeCell::new(Cache::new()),
     }));
@@ -117,6 +120,7 @@ impl Drop for Guard {
         switch::set_thread_slot(core::ptr::null());
         // SAFETY: leaked by `first_use`, reachable only through the slot just cleared.
         let thread = unsafe { &mut *slot };
+        thread.interrupts.end();
         thread.cache.get_mut().empty();
         let left = thread.live.get();
         if left == 0 {

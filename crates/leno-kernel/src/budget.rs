@@ -11,14 +11,16 @@
 //! itself. A nested system that it runs is not interrupted; nor is code that is no core's, which
 //! counts for nothing. Units that are used by others whom the coroutine attaches are its own as well.
 //!
-//! Deliberately not here: preemption at any instruction.
+//! Preemption at any instruction is `raw/anywhere.rs`.
 
 use core::marker::PhantomData;
 use core::time::Duration;
 
+use leno_context::interrupt::{self, Held};
 use leno_context::thread;
 
 use crate::attach::{AttachError, Back};
+use crate::raw::anywhere;
 use crate::raw::entered::{self, Here};
 use crate::{Co, Wake, wait};
 
@@ -146,6 +148,10 @@ fn run_out() {
 /// beginning of one, where nothing is half done or locked. Others may run before this returns. It is no
 /// place to exit.
 pub fn count_operation() {
+    debug_assert!(
+        !interrupt::is_within(),
+        "an operation of leno inside `preempt_anywhere`: put it into a section of `no_preempt`"
+    );
     let cell = &thread::current().units;
     let left = cell.get() - 1;
     cell.set(left);
@@ -156,10 +162,11 @@ pub fn count_operation() {
 }
 
 fn preempt() -> Wake {
-    entered::here(|here| match here {
+    let preempt = |here: Here<'_>| match here {
         Here::Stack(inside) => inside.core.preempt(&inside),
         _ => Wake::Unparked,
-    })
+    };
+    anywhere::held(|| entered::here(preempt))
 }
 
 /// Calls `f`; meanwhile the calling coroutine is not preempted, wherever its budget ends. It may park.
@@ -211,6 +218,7 @@ pub fn no_preempt<R>(f: impl FnOnce() -> R) -> R {
 #[derive(Debug)]
 pub struct NoPreempt {
     co: Option<Co>,
+    held: Option<Held>,
     /// It stays on its thread.
     local: PhantomData<*const ()>,
 }
@@ -219,6 +227,7 @@ impl NoPreempt {
     /// Begins a section. Code that no core runs is not preempted anyway.
     #[inline]
     pub fn begin() -> NoPreempt {
+        let held = Some(interrupt::hold());
         let co = entered::here(|here| match here {
             Here::Stack(inside) => {
                 inside.task.unpreempted.set(inside.task.unpreempted.get() + 1);
@@ -226,7 +235,7 @@ impl NoPreempt {
             }
             _ => None,
         });
-        NoPreempt { co, local: PhantomData }
+        NoPreempt { co, held, local: PhantomData }
     }
 
     /// Ends it, and lets others run if the budget has run out meanwhile.
@@ -243,11 +252,15 @@ impl NoPreempt {
 impl Drop for NoPreempt {
     #[inline]
     fn drop(&mut self) {
-        let Some(co) = self.co else { return };
-        entered::with_core(co.core(), |core| {
-            if let Some(task) = core.tasks.get(co) {
-                task.unpreempted.set(task.unpreempted.get().saturating_sub(1));
-            }
-        });
+        if let Some(co) = self.co {
+            entered::with_core(co.core(), |core| {
+                if let Some(task) = core.tasks.get(co) {
+                    task.unpreempted.set(task.unpreempted.get().saturating_sub(1));
+                }
+            });
+        }
+        if let Some(held) = self.held.take() {
+            anywhere::let_go(held);
+        }
     }
 }

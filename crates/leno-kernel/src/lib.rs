@@ -49,6 +49,7 @@ mod sync;
 mod system;
 mod timers;
 mod wait;
+mod watch;
 mod window;
 pub mod world;
 
@@ -68,10 +69,12 @@ pub use dump::dump_all;
 pub use error::{BuildError, CoresError, Exiting, SpawnError};
 pub use join::{JoinError, JoinHandle};
 pub use leno_context::Name;
+pub use leno_context::interrupt::Unsupported;
 pub use local::{LocalBuilder, LocalSystem, Quiescence};
 #[cfg(target_os = "linux")]
 pub use on_signal::dump_on_signal;
 pub use options::{Options, Start};
+pub use raw::anywhere::{can_preempt_anywhere, preempt_anywhere};
 pub use raw::scope::{Scope, ScopedHandle, scope};
 pub use sign::{Shown, Sign, park_on, park_on_until};
 pub use spawn::{
@@ -84,3 +87,4 @@ pub use wait::{
     Waiter, Wake, call, cancel, choose, common_now, current, deadline_in, exit, exit_as, give_way,
     now, park, park_deaf, park_until, sleep, unpark, unpark_partner, unpark_with, yield_now,
 };
+pub use watch::{Overdue, Watch};

@@ -49,6 +49,10 @@ pub(crate) struct Window {
     running: AtomicU64,
     /// When the core last looked at the clock, in the process's time.
     looked: AtomicU64,
+    /// When the slice that runs is due, in the process's time; 0 if none is watched.
+    due: AtomicU64,
+    /// The thread that runs it.
+    thread: AtomicU64,
     /// How far the process's time is ahead of the core's; `None` if the core's is not real.
     ahead: Option<Duration>,
     plates: [OnceLock<Box<[Plate]>>; BUCKETS],
@@ -71,6 +75,8 @@ impl Window {
         Window {
             running: AtomicU64::new(NOT_RUN),
             looked: AtomicU64::new(0),
+            due: AtomicU64::new(0),
+            thread: AtomicU64::new(0),
             ahead: now.map(|now| process_now().since(now)),
             plates: [const { OnceLock::new() }; BUCKETS],
             guest: Plate::new(),
@@ -107,6 +113,32 @@ impl Window {
         if let Some(ahead) = self.ahead {
             self.looked.store((now + ahead).as_nanos(), Relaxed);
         }
+    }
+
+    /// A slice begins that is due so much later, for whoever watches; gives what [`Self::end_slice`] takes.
+    #[inline(always)]
+    pub(crate) fn begin_slice(&self, due: Duration) -> u64 {
+        if !crate::watch::is_on() {
+            return 0;
+        }
+        let thread = leno_context::interrupt::thread_id();
+        self.thread.store(u64::from(thread.unsigned_abs()), Relaxed);
+        let outer = self.due.load(Relaxed);
+        self.due.store((process_now() + due).as_nanos().max(1), Release);
+        outer
+    }
+
+    /// It has come back.
+    #[inline(always)]
+    pub(crate) fn end_slice(&self, outer: u64) {
+        self.due.store(outer, Release);
+    }
+
+    /// When the slice that runs is due, and on which thread it runs, if one is watched.
+    pub(crate) fn slice(&self) -> Option<(u64, i32)> {
+        let due = self.due.load(Acquire);
+        let thread = i32::try_from(self.thread.load(Relaxed)).unwrap_or(0);
+        (due != 0).then_some((due, thread))
     }
 
     /// Writes the plate of `co`, unless it is written already.

@@ -4,6 +4,9 @@
 //! - [`Budget`], [`attach_for`]: how far a coroutine may run; a scheduler is user code.
 //! - [`safepoint!`], [`preemptible`](macro@preemptible), [`Preemptible`]: where it may be preempted;
 //!   [`no_preempt`] where it may not.
+//! - [`preempt_anywhere`]: code that may be preempted at any instruction, by promise; [`Bound`]: a
+//!   coroutine on a thread of its own, which may be any code.
+//! - [`Watchdog`]: who misses its slice, and where it is.
 //! - [`Slices`]: time slices written down, to run the same again.
 //! - [`Core`]: a core as an object, which sleeps until it is given something to execute.
 //! - [`Lock`], [`Semaphore`], [`Monitor`], [`Task`]: exclusion, from compare-and-swap to monitors with
@@ -13,6 +16,7 @@
 //!   several.
 #![forbid(unsafe_code)]
 
+mod bound;
 mod cores;
 #[doc(hidden)]
 pub mod laps;
@@ -25,10 +29,14 @@ mod semaphore;
 mod slices;
 mod system;
 mod versioned;
+mod watchdog;
 
+pub use bound::{Bound, BoundBack, BoundError};
 pub use cores::Core;
+pub use leno_context::interrupt::GuardedAllocator;
 pub use leno_kernel::{
-    AttachError, Attached, Back, Budget, NoPreempt, Sink, attach_for, charge, no_preempt,
+    AttachError, Attached, Back, Budget, NoPreempt, Sink, Unsupported, attach_for,
+    can_preempt_anywhere, charge, no_preempt, preempt_anywhere,
 };
 /// Puts safepoints into a function, or into all functions of an `impl` block: where loops go round, and
 /// where a function that calls itself is entered.
@@ -129,3 +137,4 @@ pub use semaphore::Semaphore;
 pub use slices::{Slices, SlicesError};
 pub use system::{System, SystemBuilder};
 pub use versioned::{Reader, Writer, versioned};
+pub use watchdog::{Missed, Place, Watchdog};

@@ -9,7 +9,7 @@
 use core::time::Duration;
 use std::time::Instant;
 
-use leno_context::thread;
+use leno_context::{interrupt, thread};
 
 use super::{Core, is_to_exit, wake_of};
 use crate::attach::{AttachError, Back};
@@ -79,10 +79,14 @@ impl Core {
         if matches!(budget, Budget::Time(_)) && self.platform.is_virtual() {
             return Err(AttachError::VirtualTime(co));
         }
+        let due = if let Budget::Time(time) = budget { time } else { Duration::ZERO };
+        let watched = self.window.begin_slice(due);
         let slice = Slice::new(co, budget);
         let outer = self.slice.replace(slice);
         let before = thread::current().units.replace(slice.granted);
         let back = self.attach(co);
+        interrupt::disarm();
+        self.window.end_slice(watched);
         let slice = self.slice.replace(outer);
         let used = slice.granted - thread::current().units.get();
         thread::current().units.set(before.saturating_sub(used));
@@ -113,13 +117,39 @@ impl Core {
             self.slice.set(slice);
             return Wake::Unparked;
         }
-        slice.is_preempted = true;
-        self.slice.set(slice);
-        if self.make_ready(inside.co, task, Why::Yielded, Hint::Back) {
+        self.break_off(inside, slice);
+        wake_of(task)
+    }
+
+    /// The running coroutine was interrupted somewhere: it gives way, if its time is over. It does not
+    /// exit here; its next safepoint is told to look whether it is to.
+    pub(crate) fn interrupt(&self, inside: &Inside<'_>) -> Wake {
+        let (slice, task) = (self.slice.get(), inside.task);
+        let is_over = slice.time.is_some_and(|timed| timed.end <= Instant::now());
+        let may_leave = task.unpreempted.get() == 0 && inside.can_leave() && !is_to_exit(task);
+        if slice.co == Some(inside.co) && is_over && may_leave {
+            self.break_off(inside, slice);
+        }
+        if is_to_exit(task) {
+            thread::current().units.set(0);
+        }
+        wake_of(task)
+    }
+
+    /// How long this coroutine may run on, if it has a budget of time.
+    pub(crate) fn time_left(&self, co: Co) -> Option<Duration> {
+        let slice = self.slice.get();
+        let timed = slice.time.filter(|_| slice.co == Some(co))?;
+        Some(timed.end.saturating_duration_since(Instant::now()))
+    }
+
+    /// Ends the slice of the running coroutine, which is ready, and runs on when it is attached again.
+    fn break_off(&self, inside: &Inside<'_>, slice: Slice) {
+        self.slice.set(Slice { is_preempted: true, ..slice });
+        if self.make_ready(inside.co, inside.task, Why::Yielded, Hint::Back) {
             inside.leave_after_hook();
         } else {
             self.leave(inside);
         }
-        wake_of(task)
     }
 }

@@ -1,5 +1,6 @@
 //! All unsafe code of this crate. Each module's header states the claim it rests on.
 
+pub(crate) mod anywhere;
 pub(crate) mod closure;
 pub(crate) mod entered;
 pub(crate) mod epoll;

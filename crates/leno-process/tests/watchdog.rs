@@ -1,0 +1,82 @@
+//! A watchdog names whoever misses its slice.
+
+use std::hint::black_box;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+
+use leno_kernel::{LocalSystem, Options};
+use leno_process::{Budget, Missed, Sink, Watchdog, attach_for, preemptible};
+
+#[inline(never)]
+fn forgets_its_safepoint(until: Instant, is_reported: &AtomicBool) -> u64 {
+    let mut x = 1_u64;
+    while Instant::now() < until && !is_reported.load(Relaxed) {
+        for n in 0..100_000_u64 {
+            x = black_box(x ^ n).rotate_left(3);
+        }
+    }
+    x
+}
+
+#[preemptible]
+fn has_safepoints(until: Instant, _: &AtomicBool) -> u64 {
+    let mut x = 1_u64;
+    while Instant::now() < until {
+        for n in 0..100_000_u64 {
+            x = black_box(x ^ n).rotate_left(3);
+        }
+    }
+    x
+}
+
+type Body = fn(Instant, &AtomicBool) -> u64;
+
+/// Runs `body` in slices of a millisecond under a watchdog, for so long at most; what was reported.
+fn watch(name: &'static str, time: Duration, body: Body) -> Vec<Missed> {
+    let (send, reports) = mpsc::channel();
+    let is_reported = Arc::new(AtomicBool::new(false));
+    let own = is_reported.clone();
+    let report = move |missed| {
+        send.send(missed).unwrap();
+        own.store(true, Relaxed);
+    };
+    let watchdog = Watchdog::start(Duration::from_millis(100), report).unwrap();
+    let system = LocalSystem::builder().name("kitchen").preemptive().build();
+    drop(system.spawn(move || {
+        let sink = Sink::new();
+        let body = move || body(Instant::now() + time, &is_reported);
+        drop(sink.spawn(&Options::new().name(name), body));
+        while let Some(co) = sink.next() {
+            attach_for(co, Budget::time(Duration::from_millis(1))).unwrap();
+        }
+    }));
+    system.run().unwrap();
+    drop(watchdog);
+    reports.iter().collect()
+}
+
+#[test]
+fn m23_a_watchdog_names_coroutine_function_and_line() {
+    let reports = watch("hog", Duration::from_secs(30), forgets_its_safepoint);
+    assert_eq!(reports.len(), 1, "one slice, one report: {reports:?}");
+    let missed = &reports[0];
+    assert_eq!(missed.name.as_str(), Some("hog"));
+    assert!(missed.late >= Duration::from_millis(100));
+    assert_eq!(missed.spawned.map(|site| site.file()), Some(file!()));
+    let text = missed.to_string();
+    assert!(text.starts_with("coroutine 'hog' of system 'kitchen', spawned at "), "{text}");
+    if leno_process::can_preempt_anywhere().is_ok() {
+        let place = missed.place.as_ref().unwrap();
+        assert!(place.function.contains("forgets_its_safepoint"), "{text}");
+        assert!(place.file.as_ref().is_some_and(|file| file.ends_with("watchdog.rs")), "{text}");
+        assert!(place.line.is_some_and(|line| (13..23).contains(&line)), "{text}");
+    }
+}
+
+#[test]
+fn who_has_safepoints_is_not_reported() {
+    // Only by a machine that stood still for a tenth of a second.
+    let reports = watch("cook", Duration::from_millis(600), has_safepoints);
+    assert!(reports.len() < 3, "{reports:?}");
+}
