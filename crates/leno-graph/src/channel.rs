@@ -4,7 +4,7 @@
 //! nodes at its ends, once; from then on it can be used. Locks are held for a few instructions, never
 //! while anyone waits or code of a user runs (messages are dropped after the lock).
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use leno_kernel::Object;
@@ -30,6 +30,11 @@ pub struct Linked<S: Schedule> {
     pub(crate) index: usize,
     pub(crate) producers: Box<[usize]>,
     pub(crate) consumers: Box<[usize]>,
+    /// Who sends into it, where control goes from hand to hand.
+    pub(crate) producer: Option<S::Peer>,
+    /// Whether its receiver has control passed to its sender, to get it back with the next message: only
+    /// in a chain, and only while the sender runs.
+    pub(crate) is_awaited: AtomicBool,
     /// What is locked around operations on channels that are joined or selected from, so that no
     /// attempt that is rolled back can be seen.
     pub(crate) gate: Option<Arc<Mutex<()>>>,
@@ -40,6 +45,17 @@ impl<S: Schedule> Linked<S> {
     #[inline(always)]
     pub(crate) fn shut(&self) -> Option<MutexGuard<'_, ()>> {
         self.gate.as_ref().map(|gate| gate.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Whether control is to be handed to whoever receives from here.
+    #[inline(always)]
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.is_awaited.load(Ordering::Relaxed)
+    }
+
+    #[inline(always)]
+    pub(crate) fn set_awaited(&self, is_awaited: bool) {
+        self.is_awaited.store(is_awaited, Ordering::Relaxed);
     }
 
     /// Starts whoever is expected to send.
@@ -134,16 +150,17 @@ impl<T, S: Schedule> Channel<T, S> {
         (pushed, woken)
     }
 
-    /// One attempt to receive, and whom to wake for it.
+    /// One attempt to receive; who waits for room is woken.
     #[inline(always)]
-    pub(crate) fn take(&self) -> (Take<T>, Vec<S::Ticket>) {
+    pub(crate) fn take(&self) -> Take<T> {
         let mut state = self.state();
         let taken = state.take();
-        let woken = match matches!(taken, Take::Got(_)) && !state.to_send.is_empty() {
-            true => core::mem::take(&mut state.to_send),
-            false => Vec::new(),
-        };
-        (taken, woken)
+        if !state.to_send.is_empty() && matches!(taken, Take::Got(_)) {
+            let woken = core::mem::take(&mut state.to_send);
+            drop(state);
+            self.linked().wake(woken);
+        }
+        taken
     }
 }
 

@@ -93,7 +93,7 @@ impl FreeCx<'_, Sequential> {
         let deadline = leno_kernel::deadline_in(time);
         self.core.events.add_node_at(deadline, self.node);
         while leno_kernel::now() < deadline {
-            if !self.core.suspend(&self.cx) {
+            if !self.core.suspend(&self.cx, false) {
                 return;
             }
         }
@@ -120,7 +120,7 @@ impl FreeCx<'_, Sequential> {
             if let Some(ended) = result.take() {
                 return ended.unwrap_or_else(|payload| std::panic::resume_unwind(payload));
             }
-            if !self.core.suspend(&self.cx) {
+            if !self.core.suspend(&self.cx, false) {
                 panic!("an operation is waited for while the node's own stack unwinds");
             }
         }

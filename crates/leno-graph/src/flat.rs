@@ -2,7 +2,7 @@
 
 use crate::channel::{Link, Linked};
 use crate::join::Join;
-use crate::source::{Sealed, Source};
+use crate::source::{Pause, Sealed, Source};
 use crate::state::Take;
 
 /// A join of `N` sources with flat messages.
@@ -48,10 +48,10 @@ macro_rules! flat {
                 self.inner.give_back(nest(item));
             }
 
-            fn in_order<E>(
-                &self,
-                pause: &mut impl FnMut(&Linked<G>) -> Result<(), E>,
-            ) -> Result<Option<Self::Item>, E> {
+            fn in_order<W: Pause<G>>(
+        &self,
+        pause: &mut W,
+    ) -> Result<Option<Self::Item>, W::Error> {
                 Ok(self.inner.in_order(pause)?.map(|$shape| $built))
             }
 

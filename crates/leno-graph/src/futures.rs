@@ -104,6 +104,11 @@ impl<T, S: Schedule> Future for SendFuture<'_, T, S> {
         this.status = match polled {
             Poll::Ready(Ok(())) => SendStatus::Sent,
             Poll::Ready(Err(_)) => SendStatus::Closed,
+            // It is in the channel, and control is handed over first.
+            Poll::Pending if this.value.is_none() => {
+                this.status = SendStatus::Sent;
+                return Poll::Pending;
+            }
             Poll::Pending if this.status == SendStatus::Idle => {
                 SendStatus::Pending(NEXT.fetch_add(1, Ordering::Relaxed))
             }

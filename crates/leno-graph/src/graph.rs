@@ -429,9 +429,10 @@ fn sequential_starter(
 ) -> sequential::Starter {
     Box::new(move |core, node| {
         let core = core.clone();
-        let made = leno_coroutine::Builder::new()
-            .name(name)
-            .coroutine(move |suspender, ()| body(NodeCx::new(core, node, suspender)));
+        let made = leno_coroutine::Builder::new().name(name).coroutine(move |suspender, ()| {
+            let own = core.clone();
+            own.run_body(node, || body(NodeCx::new(core, node, suspender)));
+        });
         Runner::Stack(made.unwrap_or_else(|error| panic!("{error}")))
     })
 }
@@ -467,10 +468,11 @@ impl<D: Determinism> Graph<D, Sequential> {
         let shape = self.checked()?;
         let guarantees = self.guarantees_of(&shape);
         let core = sequential::Core::new(D::DETERMINISTIC, self.grows);
+        let nodes = core::mem::take(&mut self.plan.nodes).into_iter();
+        core.set(nodes.map(|node| (node.about.name, node.starter)).collect(), &self.plan.wires);
         self.plan.link(&shape, &core, false);
-        let nodes = self.plan.nodes.into_iter().map(|node| (node.about.name, node.starter));
-        core.set(nodes.collect(), self.plan.wires);
-        Ok(Run { core, shape, guarantees, ids: self.plan.ids, host: (), kind: PhantomData })
+        let Plan { ids, wires, .. } = self.plan;
+        Ok(Run { core, wires, shape, guarantees, ids, host: (), kind: PhantomData })
     }
 }
 
@@ -492,9 +494,11 @@ impl<D: Determinism> Graph<D, Parallel> {
         };
         let core = parallel::Core::new(D::DETERMINISTIC, self.grows);
         self.plan.link(&shape, &core, !D::DETERMINISTIC);
-        let nodes = self.plan.nodes.into_iter().map(|node| (node.about.name, node.starter));
+        let nodes = core::mem::take(&mut self.plan.nodes).into_iter();
+        let nodes = nodes.map(|node| (node.about.name, node.starter));
         let ends = shape.wires.iter().map(|wire| wire.outside_senders + wire.outside_receivers);
-        core.set(&host, nodes.collect(), self.plan.wires, ends.sum())?;
-        Ok(Run { core, shape, guarantees, ids: self.plan.ids, host, kind: PhantomData })
+        core.set(&host, nodes.collect(), &self.plan.wires, ends.sum())?;
+        let Plan { ids, wires, .. } = self.plan;
+        Ok(Run { core, wires, shape, guarantees, ids, host, kind: PhantomData })
     }
 }

@@ -14,7 +14,7 @@
 
 use crate::channel::{Link, Linked};
 use crate::mode::Sealed as _;
-use crate::source::{Sealed, Source};
+use crate::source::{Pause, Sealed, Source};
 use crate::state::Take;
 
 /// Two sources, joined: pairs.
@@ -27,7 +27,9 @@ pub struct Join<A, B> {
 /// Any number of sources of one kind, joined: vectors.
 #[derive(Clone)]
 pub struct JoinAll<X> {
-    pub(crate) parts: Vec<X>,
+    parts: Vec<X>,
+    /// Its parts in the order of channel numbers.
+    order: Box<[usize]>,
 }
 
 type Pair<A, B> = (<A as Sealed>::Item, <B as Sealed>::Item);
@@ -57,11 +59,11 @@ fn take_both<A: Source, B: Source<S = A::S>>(
 }
 
 /// Receives from `one` and then from `other`; what was received is given back if that is stopped.
-fn receive_both<A: Source, B: Source<S = A::S>, E>(
+fn receive_both<A: Source, B: Source<S = A::S>, W: Pause<A::S>>(
     one: &A,
     other: &B,
-    pause: &mut impl FnMut(&Linked<A::S>) -> Result<(), E>,
-) -> Result<Option<Pair<A, B>>, E> {
+    pause: &mut W,
+) -> Result<Option<Pair<A, B>>, W::Error> {
     let Some(first) = one.in_order(pause)? else { return Ok(None) };
     match other.in_order(pause) {
         Ok(Some(second)) => Ok(Some((first, second))),
@@ -129,10 +131,7 @@ impl<A: Source, B: Source<S = A::S>> Sealed for Join<A, B> {
         self.left.give_back(left);
     }
 
-    fn in_order<E>(
-        &self,
-        pause: &mut impl FnMut(&Linked<A::S>) -> Result<(), E>,
-    ) -> Result<Option<Self::Item>, E> {
+    fn in_order<W: Pause<A::S>>(&self, pause: &mut W) -> Result<Option<Self::Item>, W::Error> {
         let pair = if self.left.first() <= self.right.first() {
             receive_both(&self.left, &self.right, pause)?
         } else {
@@ -155,16 +154,15 @@ impl<A: Source, B: Source<S = A::S>> Sealed for Join<A, B> {
 }
 
 impl<X: Source> JoinAll<X> {
-    /// Its parts in the order of channel numbers.
-    fn order(&self) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..self.parts.len()).collect();
-        order.sort_by_key(|part| self.parts[*part].first());
-        order
+    pub(crate) fn new(parts: Vec<X>) -> JoinAll<X> {
+        let mut order: Box<[usize]> = (0..parts.len()).collect();
+        order.sort_by_key(|part| parts[*part].first());
+        JoinAll { parts, order }
     }
 
     /// Rolls back, the last one first.
-    fn roll_back(&self, order: &[usize], items: &mut [Option<X::Item>]) {
-        for part in order.iter().rev() {
+    fn roll_back(&self, items: &mut [Option<X::Item>]) {
+        for part in self.order.iter().rev() {
             if let Some(item) = items[*part].take() {
                 self.parts[*part].give_back(item);
             }
@@ -202,14 +200,14 @@ impl<X: Source> Sealed for JoinAll<X> {
         if X::S::LOOKS_FIRST && !in_order && self.peek() == Take::Empty {
             return Take::Empty;
         }
-        let (order, mut items) = (self.order(), Vec::new());
+        let mut items = Vec::new();
         items.resize_with(self.parts.len(), || None);
-        for part in &order {
+        for part in &self.order {
             match self.parts[*part].take(in_order) {
                 Take::Got(item) => items[*part] = Some(item),
                 other => {
                     let is_closed = matches!(other, Take::Closed);
-                    self.roll_back(&order, &mut items);
+                    self.roll_back(&mut items);
                     if is_closed || !in_order && self.peek() == Take::Closed {
                         self.leave();
                         return Take::Closed;
@@ -223,16 +221,13 @@ impl<X: Source> Sealed for JoinAll<X> {
 
     fn give_back(&self, item: Self::Item) {
         let mut items: Vec<Option<X::Item>> = item.into_iter().map(Some).collect();
-        self.roll_back(&self.order(), &mut items);
+        self.roll_back(&mut items);
     }
 
-    fn in_order<E>(
-        &self,
-        pause: &mut impl FnMut(&Linked<X::S>) -> Result<(), E>,
-    ) -> Result<Option<Self::Item>, E> {
-        let (order, mut items) = (self.order(), Vec::new());
+    fn in_order<W: Pause<X::S>>(&self, pause: &mut W) -> Result<Option<Self::Item>, W::Error> {
+        let mut items = Vec::new();
         items.resize_with(self.parts.len(), || None);
-        for part in &order {
+        for part in &self.order {
             match self.parts[*part].in_order(pause) {
                 Ok(Some(item)) => items[*part] = Some(item),
                 Ok(None) => {
@@ -240,7 +235,7 @@ impl<X: Source> Sealed for JoinAll<X> {
                     return Ok(None);
                 }
                 Err(why) => {
-                    self.roll_back(&order, &mut items);
+                    self.roll_back(&mut items);
                     return Err(why);
                 }
             }

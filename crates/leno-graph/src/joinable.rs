@@ -71,6 +71,6 @@ impl<D: Determinism, X: Source, K: UsableIn<D>> Joinable<D> for Vec<Input<X, K>>
 
     fn join(self, graphs: &mut Vec<u64>) -> JoinAll<X> {
         graphs.extend(self.iter().map(|end| end.graph));
-        JoinAll { parts: self.into_iter().map(|end| end.source).collect() }
+        JoinAll::new(self.into_iter().map(|end| end.source).collect())
     }
 }

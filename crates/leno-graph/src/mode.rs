@@ -14,7 +14,6 @@ use crate::error::Deadlock;
 use crate::run::Temperature;
 use crate::sender::Unsent;
 use crate::source::Source;
-use crate::state::Counters;
 
 /// The result cannot depend on the schedule: each channel has one sender and one receiver, nothing is
 /// merged, and no node sees a clock.
@@ -73,6 +72,8 @@ pub trait Sealed {
     type Guard<'a, X: 'a>: DerefMut<Target = X>;
     /// What runs the nodes of a graph.
     type Core: Clone;
+    /// The node at an end of a channel, where control goes from hand to hand.
+    type Peer;
     /// How a node suspends.
     type Way<'a>: Copy;
     /// Who waits at a channel.
@@ -92,6 +93,8 @@ pub trait Sealed {
     fn guard<X>(content: X) -> Self::Lock<X>;
     /// Locks.
     fn lock<X>(lock: &Self::Lock<X>) -> Self::Guard<'_, X>;
+    /// A node, where control goes from hand to hand.
+    fn peer(core: &Self::Core, node: usize) -> Option<Self::Peer>;
     /// Lets one who waits at a channel go on.
     fn wake(core: &Self::Core, ticket: Self::Ticket);
     /// Starts a node that is cold.
@@ -134,8 +137,6 @@ pub trait Sealed {
     fn forget(core: &Self::Core, ticket: &Self::Ticket);
     /// An end outside the graph comes (+1) or goes (-1).
     fn outside(core: &Self::Core, more: bool);
-    /// What has gone through each channel.
-    fn counters(core: &Self::Core) -> Vec<Counters>;
     /// Whether a node has run.
     fn temperature(core: &Self::Core, node: usize) -> Temperature;
     /// Ends all nodes.

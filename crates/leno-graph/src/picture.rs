@@ -4,6 +4,7 @@ use core::fmt::Write;
 
 use leno_picture::flow::{Edge, Flow, Node, Shade};
 
+use crate::channel::Link as _;
 use crate::mode::{Determinism, Schedule};
 use crate::plan::Shape;
 use crate::run::{Run, Temperature};
@@ -56,7 +57,8 @@ impl<D: Determinism, S: Schedule> Run<D, S> {
     fn flow(&self) -> Flow {
         let states: Vec<Temperature> =
             (0..self.shape.nodes.len()).map(|node| S::temperature(&self.core, node)).collect();
-        flow(&self.shape, &states, &S::counters(&self.core))
+        let counters: Vec<Counters> = self.wires.iter().map(|wire| wire.counters()).collect();
+        flow(&self.shape, &states, &counters)
     }
 }
 

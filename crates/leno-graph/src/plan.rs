@@ -1,6 +1,7 @@
 //! What a graph is made of, before it is built.
 
 use std::collections::HashMap;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use crate::channel::{Link, Linked};
@@ -146,6 +147,8 @@ impl<S: Schedule> Plan<S> {
                 index,
                 producers: about.producers.clone().into(),
                 consumers: about.consumers.clone().into(),
+                producer: about.producers.first().and_then(|node| S::peer(core, *node)),
+                is_awaited: AtomicBool::new(false),
                 gate: gates.get(&about.number).cloned(),
             });
         }

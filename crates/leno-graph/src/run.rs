@@ -2,6 +2,7 @@
 
 use core::marker::PhantomData;
 
+use crate::channel::Link as _;
 use crate::ends::{Input, Output};
 use crate::error::Deadlock;
 use crate::guarantees::Guarantees;
@@ -17,6 +18,8 @@ use crate::state::Counters;
 /// starts when something is first expected from it, or for it. Dropping it ends all its nodes.
 pub struct Run<D: Determinism, S: Schedule> {
     pub(crate) core: S::Core,
+    /// All its channels; what runs it does not keep them.
+    pub(crate) wires: Vec<S::Any>,
     pub(crate) shape: Shape,
     pub(crate) guarantees: Guarantees,
     pub(crate) ids: Vec<u64>,
@@ -78,8 +81,7 @@ impl<D: Determinism, S: Schedule> Run<D, S> {
 
     /// What has gone through each channel, by name, in the order in which they were made.
     pub fn counters(&self) -> Vec<(String, Counters)> {
-        let names = self.shape.wires.iter().map(|wire| wire.name.clone());
-        names.zip(S::counters(&self.core)).collect()
+        self.wires.iter().map(|wire| (wire.name().to_owned(), wire.counters())).collect()
     }
 }
 

@@ -3,7 +3,7 @@
 //! The left one is asked first. A select is closed when both are.
 
 use crate::channel::{Link, Linked};
-use crate::source::{Sealed, Source};
+use crate::source::{Pause, Sealed, Source};
 use crate::state::Take;
 
 /// Two sources, of which either will do.
@@ -73,10 +73,7 @@ impl<A: Source, B: Source<S = A::S>> Sealed for Select<A, B> {
         }
     }
 
-    fn in_order<E>(
-        &self,
-        pause: &mut impl FnMut(&Linked<A::S>) -> Result<(), E>,
-    ) -> Result<Option<Self::Item>, E> {
+    fn in_order<W: Pause<A::S>>(&self, pause: &mut W) -> Result<Option<Self::Item>, W::Error> {
         // Never called: deterministic graphs have no select, and others do not receive in order.
         if let Some(item) = self.left.in_order(pause)? {
             return Ok(Some(Side::Left(item)));

@@ -11,6 +11,24 @@ use crate::channel::{Channel, Link, Linked};
 use crate::mode::Schedule;
 use crate::state::Take;
 
+/// How someone who receives in order waits for a message in a channel.
+#[doc(hidden)]
+pub trait Pause<S: Schedule> {
+    /// Why it cannot wait.
+    type Error;
+
+    /// Waits until it is worth another look.
+    fn pause(&mut self, linked: &Linked<S>) -> Result<(), Self::Error>;
+}
+
+impl<S: Schedule, E, F: FnMut(&Linked<S>) -> Result<(), E>> Pause<S> for F {
+    type Error = E;
+
+    fn pause(&mut self, linked: &Linked<S>) -> Result<(), E> {
+        self(linked)
+    }
+}
+
 /// What can be received from.
 pub trait Source: Sealed {}
 
@@ -55,10 +73,7 @@ pub trait Sealed {
     /// Puts a message to the front again.
     fn give_back(&self, item: Self::Item);
     /// Receives in the order of channel numbers; `pause` waits for a message in a channel.
-    fn in_order<E>(
-        &self,
-        pause: &mut impl FnMut(&Linked<Self::S>) -> Result<(), E>,
-    ) -> Result<Option<Self::Item>, E>;
+    fn in_order<W: Pause<Self::S>>(&self, pause: &mut W) -> Result<Option<Self::Item>, W::Error>;
     /// Receives no more. Whether it did until now.
     fn leave(&self) -> bool;
     /// Where one of its channels is.
@@ -142,22 +157,15 @@ impl<T, S: Schedule> Sealed for Tap<T, S> {
     }
 
     #[inline(always)]
-    fn in_order<E>(
-        &self,
-        pause: &mut impl FnMut(&Linked<S>) -> Result<(), E>,
-    ) -> Result<Option<T>, E> {
+    fn in_order<W: Pause<S>>(&self, pause: &mut W) -> Result<Option<T>, W::Error> {
         loop {
             if !self.is_open.load(Relaxed) {
                 return Ok(None);
             }
-            let (taken, woken) = self.channel.take();
-            if !woken.is_empty() {
-                self.linked().wake(woken);
-            }
-            match taken {
+            match self.channel.take() {
                 Take::Got(value) => return Ok(Some(value)),
                 Take::Closed => return Ok(None),
-                Take::Empty => pause(self.linked())?,
+                Take::Empty => pause.pause(self.linked())?,
             }
         }
     }

@@ -9,6 +9,9 @@ use std::collections::VecDeque;
 
 /// A channel's state; `K` is who waits.
 pub(crate) struct State<T, K> {
+    /// The message that is received next: with room for one, the ring behind it is never used.
+    front: Option<T>,
+    /// Those behind it; empty if there is none in front.
     messages: VecDeque<T>,
     capacity: usize,
     pub(crate) senders: usize,
@@ -53,7 +56,8 @@ pub struct Counters {
 impl<T, K> State<T, K> {
     pub(crate) fn new(capacity: usize) -> State<T, K> {
         State {
-            messages: VecDeque::with_capacity(capacity.min(1024)),
+            front: None,
+            messages: VecDeque::with_capacity(capacity.saturating_sub(1).min(1024)),
             capacity,
             senders: 0,
             receivers: 0,
@@ -69,7 +73,13 @@ impl<T, K> State<T, K> {
         if self.receivers == 0 {
             return Push::Refused(value);
         }
-        let length = self.messages.len();
+        if self.front.is_none() {
+            self.front = Some(value);
+            self.sent += 1;
+            self.most = self.most.max(1);
+            return Push::Done(self.capacity <= 1);
+        }
+        let length = self.len();
         if length >= self.capacity {
             return Push::Full(value);
         }
@@ -81,8 +91,13 @@ impl<T, K> State<T, K> {
 
     #[inline(always)]
     pub(crate) fn take(&mut self) -> Take<T> {
-        match self.messages.pop_front() {
-            Some(value) => Take::Got(value),
+        match self.front.take() {
+            Some(value) => {
+                if !self.messages.is_empty() {
+                    self.front = self.messages.pop_front();
+                }
+                Take::Got(value)
+            }
             None if self.senders == 0 => Take::Closed,
             None => Take::Empty,
         }
@@ -90,16 +105,22 @@ impl<T, K> State<T, K> {
 
     /// Puts a message to the front again.
     pub(crate) fn give_back(&mut self, value: T) {
-        self.messages.push_front(value);
+        if let Some(second) = self.front.replace(value) {
+            self.messages.push_front(second);
+        }
     }
 
     /// Drops everything: all receivers have left.
-    pub(crate) fn empty(&mut self) -> VecDeque<T> {
-        core::mem::take(&mut self.messages)
+    pub(crate) fn empty(&mut self) -> (Option<T>, VecDeque<T>) {
+        (self.front.take(), core::mem::take(&mut self.messages))
+    }
+
+    fn len(&self) -> usize {
+        self.messages.len() + usize::from(self.front.is_some())
     }
 
     pub(crate) fn has_message(&self) -> bool {
-        !self.messages.is_empty()
+        self.front.is_some()
     }
 
     /// Whether receiving would not wait.
@@ -109,7 +130,7 @@ impl<T, K> State<T, K> {
 
     /// Whether sending would not wait.
     pub(crate) fn can_push(&self) -> bool {
-        self.messages.len() < self.capacity || self.receivers == 0
+        self.len() < self.capacity || self.receivers == 0
     }
 
     pub(crate) fn grow(&mut self) -> usize {
@@ -122,11 +143,6 @@ impl<T, K> State<T, K> {
     }
 
     pub(crate) fn counters(&self) -> Counters {
-        Counters {
-            sent: self.sent,
-            waiting: self.messages.len(),
-            most: self.most,
-            capacity: self.capacity,
-        }
+        Counters { sent: self.sent, waiting: self.len(), most: self.most, capacity: self.capacity }
     }
 }

@@ -1,14 +1,19 @@
-//! What a message costs in memory in a sequential deterministic graph: nothing.
+//! What graphs cost in memory: a message in a sequential deterministic one nothing, and one that is gone
+//! nothing either.
 // Checking tools have allocators of their own.
 #![cfg(not(any(loom, leno_baton, leno_asan, leno_tsan)))]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::sync::atomic::{AtomicIsize, Ordering::Relaxed};
 
 use leno_graph::Graph;
 
 /// The system's allocator, which counts.
 struct Counting;
+
+/// Bytes that are allocated, by all threads.
+static LIVE: AtomicIsize = AtomicIsize::new(0);
 
 thread_local!(static COUNT: Cell<usize> = const { Cell::new(0) });
 
@@ -16,11 +21,13 @@ thread_local!(static COUNT: Cell<usize> = const { Cell::new(0) });
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         COUNT.set(COUNT.get() + 1);
+        LIVE.fetch_add(layout.size() as isize, Relaxed);
         // SAFETY: forwarded.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        LIVE.fetch_sub(layout.size() as isize, Relaxed);
         // SAFETY: forwarded.
         unsafe { System.dealloc(place, layout) }
     }
@@ -50,8 +57,39 @@ fn allocations(count: usize, room: usize) -> usize {
     COUNT.get() - before
 }
 
+/// How much `times` calls leave behind, when a few have been made before.
+fn left_behind(times: isize, mut call: impl FnMut()) -> isize {
+    (0..5).for_each(|_| call());
+    let before = LIVE.load(Relaxed);
+    (0..times).for_each(|_| call());
+    LIVE.load(Relaxed) - before
+}
+
+macro_rules! squares {
+    ($mode:expr) => {{
+        let mut graph = $mode;
+        let (tx, rx) = graph.channel(2);
+        graph.node("numbers", tx, |cx, tx| (0..10).for_each(|i| _ = tx.send(cx, i)));
+        let (tx, squares) = graph.channel(2);
+        graph.stackless("square", (rx, tx), |cx, (rx, tx)| async move {
+            while let Some(i) = rx.receive_async(&cx).await {
+                tx.send_async(&cx, i * i).await;
+            }
+        });
+        let run = graph.build().unwrap();
+        // Not all: nodes are ended while they wait.
+        assert_eq!(run.outlet(squares).take(5).sum::<i32>(), 30);
+    }};
+}
+
+// One test: what is allocated is counted for all threads.
 #[test]
 fn p38_a_message_allocates_nothing_whatever_their_number() {
+    assert_eq!(left_behind(20, || squares!(Graph::deterministic().sequential())), 0);
+    assert_eq!(left_behind(20, || squares!(Graph::nondeterministic().sequential())), 0);
+    // Threads that end keep some for a while.
+    let left = left_behind(100, || squares!(Graph::deterministic().parallel(1)));
+    assert!(left < 100 * 64, "100 graphs leave {left} bytes");
     for room in [1, 2, 16] {
         for count in [1, 100, 10_000] {
             assert_eq!(allocations(count, room), 0, "{count} messages, room for {room}");

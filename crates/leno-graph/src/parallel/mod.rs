@@ -16,7 +16,7 @@ use core::task::{Context, Poll};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use leno_kernel::{
     JoinHandle, Options, Reason, Start, System, Waiter, Wake, park, try_spawn, try_spawn_future,
@@ -29,7 +29,6 @@ use crate::mode::{Parallel, Sealed};
 use crate::run::Temperature;
 use crate::sender::Unsent;
 use crate::source::Source;
-use crate::state::Counters;
 
 /// Where its nodes run.
 #[doc(hidden)]
@@ -46,11 +45,13 @@ pub struct Core {
     is_deterministic: bool,
     grows: bool,
     nodes: OnceLock<Box<[Node]>>,
-    wires: OnceLock<Box<[AnyWire]>>,
+    /// Kept by the ends and by whoever runs the graph: channels refer to this.
+    wires: OnceLock<Box<[WeakWire]>>,
     busy: Mutex<Busy>,
 }
 
 type AnyWire = Arc<dyn Link<Parallel> + Send + Sync>;
+type WeakWire = Weak<dyn Link<Parallel> + Send + Sync>;
 
 struct Node {
     name: String,
@@ -128,11 +129,11 @@ impl Core {
         self: &Arc<Core>,
         host: &Host,
         nodes: Vec<(String, Starter)>,
-        wires: Vec<AnyWire>,
+        wires: &[AnyWire],
         ends: usize,
     ) -> Result<(), BuildError> {
         lock(&self.busy).ends = ends;
-        let is_set = self.wires.set(wires.into()).is_ok();
+        let is_set = self.wires.set(wires.iter().map(Arc::downgrade).collect()).is_ok();
         debug_assert!(is_set, "a graph is built once");
         let mut made = Vec::new();
         for (index, (name, starter)) in nodes.into_iter().enumerate() {
@@ -152,6 +153,11 @@ impl Core {
         let is_set = self.nodes.set(made.into()).is_ok();
         debug_assert!(is_set, "a graph is built once");
         Ok(())
+    }
+
+    /// A channel, while someone has an end of it.
+    fn wire(&self, wire: usize) -> Option<AnyWire> {
+        self.wires.get()?.get(wire)?.upgrade()
     }
 
     fn node(&self, node: usize) -> &Node {
@@ -244,19 +250,14 @@ impl Core {
 
     /// Who waits for what, from the one outside on.
     fn explain(&self, sends: bool, wire: usize) -> Deadlock {
-        let wires = self.wires.get().expect("built");
-        let wait = |node: &str, (sends, wire): (bool, usize)| Wait {
-            node: node.to_owned(),
-            sends,
-            channel: wires[wire].name().to_owned(),
+        let wait = |node: &str, (sends, wire): (bool, usize)| {
+            let channel = self.wire(wire)?.name().to_owned();
+            Some(Wait { node: node.to_owned(), sends, channel })
         };
-        let mut waits = Vec::new();
-        if wire != usize::MAX {
-            waits.push(wait("outside", (sends, wire)));
-        }
+        let mut waits: Vec<Wait> = wait("outside", (sends, wire)).into_iter().collect();
         for node in self.nodes.get().into_iter().flatten() {
             let want = *lock(&node.want);
-            waits.extend(want.map(|want| wait(&node.name, want)));
+            waits.extend(want.and_then(|want| wait(&node.name, want)));
         }
         Deadlock { waits }
     }
@@ -266,10 +267,9 @@ impl Core {
         if !self.grows {
             return false;
         }
-        let wires = self.wires.get().expect("built");
         let full = self.nodes.get().into_iter().flatten().filter_map(|node| {
             let want = *lock(&node.want);
-            want.filter(|(sends, _)| *sends).map(|(_, wire)| &wires[wire])
+            want.filter(|(sends, _)| *sends).and_then(|(_, wire)| self.wire(wire))
         });
         let smallest = full.min_by_key(|wire| wire.counters().capacity);
         smallest.is_some_and(|wire| {
@@ -332,6 +332,7 @@ impl Sealed for Parallel {
     type Lock<X> = Mutex<X>;
     type Guard<'a, X: 'a> = MutexGuard<'a, X>;
     type Core = Arc<Core>;
+    type Peer = ();
     type Way<'a> = ();
     type Ticket = Ticket;
     type Any = AnyWire;
@@ -351,6 +352,10 @@ impl Sealed for Parallel {
     #[inline(always)]
     fn lock<X>(mutex: &Mutex<X>) -> MutexGuard<'_, X> {
         lock(mutex)
+    }
+
+    fn peer(_: &Arc<Core>, _: usize) -> Option<()> {
+        None
     }
 
     fn wake(core: &Arc<Core>, ticket: Ticket) {
@@ -425,10 +430,6 @@ impl Sealed for Parallel {
         }
         busy.ends = busy.ends.saturating_sub(1);
         core.tell_if_stuck(busy);
-    }
-
-    fn counters(core: &Arc<Core>) -> Vec<Counters> {
-        core.wires.get().into_iter().flatten().map(|wire| wire.counters()).collect()
     }
 
     fn temperature(core: &Arc<Core>, node: usize) -> Temperature {

@@ -177,7 +177,7 @@ fn receive_in_order<X: Source<S = Parallel>>(
     source: &X,
 ) -> Result<Option<X::Item>, Stopped> {
     let mut is_started = false;
-    source.in_order(&mut |linked| {
+    source.in_order(&mut |linked: &Linked<Parallel>| {
         if !is_started {
             start_all(source);
             is_started = true;
@@ -200,9 +200,8 @@ fn receive_at_once<X: Source<S = Parallel>>(
         }
         let mut all = Vec::new();
         source.each_linked(&mut |linked| all.push(linked.index));
-        let wires = core.wires.get().expect("built");
         let ticket = Ticket::new(Waiter::current(), matches!(caller, Caller::Node(_)));
-        all.iter().for_each(|wire| wires[*wire].watch(&ticket));
+        source.each(&mut |wire| wire.watch(&ticket));
         // Again, for it may have come before the ticket was there.
         let again = source.receive(false);
         let waited = if matches!(again, Take::Empty) {
@@ -212,7 +211,7 @@ fn receive_at_once<X: Source<S = Parallel>>(
             cancel(core, caller, &ticket);
             Ok(())
         };
-        all.iter().for_each(|wire| wires[*wire].unwatch(&ticket));
+        source.each(&mut |wire| wire.unwatch(&ticket));
         match again {
             Take::Got(item) => return Ok(Some(item)),
             Take::Closed => return Ok(None),
@@ -251,7 +250,7 @@ fn wait_at(
     object: Object,
 ) -> Result<(), Stopped> {
     let index = linked[0].index;
-    let wire = &core.wires.get().expect("built")[index];
+    let Some(wire) = core.wire(index) else { return Err(None) };
     let ticket = Ticket::new(Waiter::current(), matches!(caller, Caller::Node(_)));
     wire.watch(&ticket);
     let waited = match wire.can_take() {

@@ -3,23 +3,28 @@
 //!
 //! Each who waits, waits for exactly one other: a receiver for the sender of its channel, a sender for
 //! the receiver. So those who wait form a chain, from the one outside to the one who runs; each knows who
-//! waits for it. `next` says who runs next:
+//! waits for it:
 //!
 //! - Who cannot go on suspends, and the one that it waits for is added to the chain, with those that one
 //!   waits for, up to one who can run.
-//! - Who has sent a message that fills the channel for which its demander waits, hands control to it at
-//!   once, as an iterator returns to its caller.
+//! - Who has sent a message that fills a channel that is *awaited*, because its demander waits there,
+//!   hands control to it at once, as an iterator returns to its caller.
 //! - Whenever someone suspends or ends, and its demander can go on, that one does, and the chain is
 //!   shorter by one.
 //!
 //! If the next in the chain is in it already, those between wait for each other: a deadlock. If one of
 //! them waits to send, a larger channel would help (an *artificial* deadlock): the smallest full one
 //! grows, if the graph says so.
+//!
+//! Not here: a receiver whose sender has handed control over before runs it itself, and the chain is not
+//! asked; see [`hand`](super::hand).
 
 use std::rc::Rc;
 
 use super::Core;
+use crate::channel::Linked;
 use crate::error::{Deadlock, Wait};
+use crate::mode::Sequential;
 use crate::run::Temperature;
 
 /// The one outside.
@@ -42,7 +47,7 @@ impl Core {
         if who == OUTSIDE { self.root.get() } else { self.node(who).want.get() }
     }
 
-    fn is_satisfied(&self, want: Want) -> bool {
+    pub(super) fn is_satisfied(&self, want: Want) -> bool {
         match want {
             Want::Nothing => true,
             Want::Receive(wire) => self.wire(wire).can_take(),
@@ -53,28 +58,38 @@ impl Core {
 
     /// Who can give what is wanted.
     fn partner(&self, want: Want) -> usize {
-        let linked = |wire: usize| self.wire(wire).get_linked();
+        let first = |wire: usize, nodes: fn(&Linked<Sequential>) -> &[usize]| {
+            let wire = self.wire(wire);
+            wire.get_linked().and_then(|own| nodes(own).first().copied()).unwrap_or(OUTSIDE)
+        };
         match want {
             Want::Nothing => NOBODY,
-            Want::Receive(wire) => {
-                linked(wire).and_then(|own| own.producers.first().copied()).unwrap_or(OUTSIDE)
-            }
-            Want::Send(wire) => {
-                linked(wire).and_then(|own| own.consumers.first().copied()).unwrap_or(OUTSIDE)
-            }
+            Want::Receive(wire) => first(wire, |own| &own.producers),
+            Want::Send(wire) => first(wire, |own| &own.consumers),
             Want::End(node) => node,
         }
     }
 
-    /// Whether control is to be handed to whoever waits for the message just sent by `node`.
-    #[inline(always)]
-    pub(super) fn hands_over(&self, node: usize, wire: usize) -> bool {
+    /// Adds `node` to the chain: `demander` waits for it.
+    fn add(&self, node: usize, demander: usize) {
+        self.node(node).demander.set(demander);
+        self.node(node).is_in_chain.set(true);
+        self.set_awaited(self.want(demander), true);
+    }
+
+    /// Takes the one at the top out of the chain. Who waited for it.
+    fn remove(&self, node: usize) -> usize {
         let demander = self.node(node).demander.get();
-        let is_awaited = self.want(demander) == Want::Receive(wire);
-        if is_awaited {
-            self.next.set(demander);
+        self.node(node).is_in_chain.set(false);
+        self.set_awaited(self.want(demander), false);
+        demander
+    }
+
+    fn set_awaited(&self, want: Want, is_awaited: bool) {
+        if let Want::Receive(wire) = want {
+            let wire = self.wire(wire);
+            wire.get_linked().into_iter().for_each(|linked| linked.set_awaited(is_awaited));
         }
-        is_awaited
     }
 
     /// Runs nodes until `want`, of the one outside, is satisfied.
@@ -95,8 +110,7 @@ impl Core {
                     return Ok(());
                 }
             } else {
-                self.node(partner).demander.set(top);
-                self.node(partner).is_in_chain.set(true);
+                self.add(partner, top);
                 top = partner;
             }
             top = self.run_chain(top);
@@ -110,7 +124,6 @@ impl Core {
 
     /// Runs whoever is at the top of the chain and can run, until the top waits for someone who is not
     /// in the chain.
-    #[inline(always)]
     fn run_chain(self: &Rc<Core>, mut top: usize) -> usize {
         if !self.is_satisfied(self.want(top)) {
             return top;
@@ -118,15 +131,13 @@ impl Core {
         loop {
             let node = self.node(top);
             node.want.set(Want::Nothing);
-            self.next.set(NOBODY);
-            self.run_node(top);
-            let demander = node.demander.get();
-            if self.next.get() == demander || self.is_satisfied(self.want(demander)) {
-                node.is_in_chain.set(false);
-                if demander == OUTSIDE {
+            let hands_over = self.run_node(top);
+            self.raise();
+            if hands_over || self.is_satisfied(self.want(node.demander.get())) {
+                top = self.remove(top);
+                if top == OUTSIDE {
                     return OUTSIDE;
                 }
-                top = demander;
             } else if !self.is_satisfied(node.want.get()) {
                 return top;
             }
@@ -144,6 +155,7 @@ impl Core {
             node.demander.set(OUTSIDE);
             node.want.set(Want::Nothing);
             self.run_node(index);
+            self.raise();
             core::mem::forget(unlinks);
         }
     }
@@ -171,8 +183,7 @@ impl Core {
         self.wire(wire).grow();
         let mut who = top;
         while who != sender {
-            self.node(who).is_in_chain.set(false);
-            who = self.node(who).demander.get();
+            who = self.remove(who);
         }
         Some(sender)
     }
@@ -212,8 +223,7 @@ impl Core {
         let count = self.nodes.get().map_or(0, |nodes| nodes.len());
         loop {
             let has_input = |node: usize| {
-                let wires = self.wires().iter();
-                let mut inputs = wires.filter(|wire| {
+                let mut inputs = self.wires().filter(|wire| {
                     wire.get_linked().is_some_and(|linked| linked.consumers.contains(&node))
                 });
                 inputs.any(|wire| wire.has_message())
@@ -237,6 +247,9 @@ struct Unlinks<'a>(&'a Core);
 impl Drop for Unlinks<'_> {
     fn drop(&mut self) {
         self.0.root.set(Want::Nothing);
+        for wire in self.0.wires() {
+            wire.get_linked().into_iter().for_each(|linked| linked.set_awaited(false));
+        }
         for node in self.0.nodes.get().into_iter().flatten() {
             node.is_in_chain.set(false);
             node.demander.set(NOBODY);

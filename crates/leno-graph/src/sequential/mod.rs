@@ -4,21 +4,24 @@
 //! coroutines that nobody schedules; there are no locks.
 
 mod chain;
+mod hand;
 mod operate;
 mod poll;
 
+use core::any::Any;
 use core::cell::{Cell, OnceCell, RefCell, RefMut};
 use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
-use std::rc::Rc;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
 use leno_coroutine::{Coroutine, Step, Suspender};
 
 pub(crate) use chain::Want;
 
-use crate::channel::{Channel, Link};
+use crate::channel::{Channel, Link, Linked};
 use crate::cx::{Caller, FutureCx, NodeCx};
 use crate::error::Deadlock;
 use crate::event_loop::{EventLoop, NodeWaker, waker};
@@ -26,7 +29,6 @@ use crate::mode::{Sealed, Sequential};
 use crate::run::Temperature;
 use crate::sender::Unsent;
 use crate::source::Source;
-use crate::state::Counters;
 
 /// What runs a sequential graph.
 #[doc(hidden)]
@@ -35,18 +37,24 @@ pub struct Core {
     is_chain: bool,
     /// Whether full channels grow rather than stop everyone.
     grows: bool,
-    nodes: OnceCell<Box<[Node]>>,
-    wires: OnceCell<Box<[Rc<dyn Link<Sequential>>]>>,
-    /// Who runs next, if whoever ran last has said so.
-    next: Cell<usize>,
+    nodes: OnceCell<Box<[Rc<Node>]>>,
+    /// Kept by the ends and by whoever runs the graph: channels refer to this.
+    wires: OnceCell<Box<[Weak<dyn Link<Sequential>>]>>,
+    /// What a node has panicked with that another node had run: on its way to the one outside.
+    payload: Cell<Option<Payload>>,
     /// What the one outside waits for.
     root: Cell<Want>,
     is_running: Cell<bool>,
     pub(crate) events: EventLoop,
 }
 
+type Payload = Box<dyn Any + Send>;
+
 /// One node.
-pub(crate) struct Node {
+#[doc(hidden)]
+pub struct Node {
+    /// Whether it has handed control over with its last message, and goes on when it is run again.
+    can_go_on: Cell<bool>,
     name: String,
     starter: RefCell<Option<Starter>>,
     runner: RefCell<Option<Runner>>,
@@ -63,8 +71,8 @@ pub(crate) struct Node {
 /// What a node becomes when it starts.
 #[doc(hidden)]
 pub enum Runner {
-    /// With a stack.
-    Stack(Coroutine<(), ()>),
+    /// With a stack; it says whether it hands control over, or waits.
+    Stack(Coroutine<(), bool>),
     /// Without.
     Future(RefCell<Pin<Box<dyn Future<Output = ()>>>>, Arc<NodeWaker>),
 }
@@ -79,7 +87,7 @@ impl Core {
             grows,
             nodes: OnceCell::new(),
             wires: OnceCell::new(),
-            next: Cell::new(chain::NOBODY),
+            payload: Cell::new(None),
             root: Cell::new(Want::Nothing),
             is_running: Cell::new(false),
             events: EventLoop::new(),
@@ -87,8 +95,9 @@ impl Core {
     }
 
     /// What it is to run.
-    pub(crate) fn set(&self, nodes: Vec<(String, Starter)>, wires: Vec<Rc<dyn Link<Sequential>>>) {
+    pub(crate) fn set(&self, nodes: Vec<(String, Starter)>, wires: &[Rc<dyn Link<Sequential>>]) {
         let nodes = nodes.into_iter().map(|(name, starter)| Node {
+            can_go_on: Cell::new(false),
             name,
             starter: RefCell::new(Some(starter)),
             runner: RefCell::new(None),
@@ -98,8 +107,9 @@ impl Core {
             is_queued: Cell::new(false),
             temperature: Cell::new(Temperature::Cold),
         });
+        let wires = wires.iter().map(Rc::downgrade).collect();
         let is_first =
-            self.nodes.set(nodes.collect()).is_ok() && self.wires.set(wires.into()).is_ok();
+            self.nodes.set(nodes.map(Rc::new).collect()).is_ok() && self.wires.set(wires).is_ok();
         debug_assert!(is_first, "a graph is built once");
     }
 
@@ -108,37 +118,63 @@ impl Core {
         &self.nodes.get().expect("built")[node]
     }
 
-    fn wire(&self, wire: usize) -> &dyn Link<Sequential> {
-        &*self.wires.get().expect("built")[wire]
+    /// A channel at which someone waits, who has an end of it.
+    fn wire(&self, wire: usize) -> Rc<dyn Link<Sequential>> {
+        let wire = self.wires.get().and_then(|wires| wires[wire].upgrade());
+        wire.expect("an end of a channel keeps it")
     }
 
-    pub(crate) fn wires(&self) -> &[Rc<dyn Link<Sequential>>] {
-        self.wires.get().map_or(&[], |wires| wires)
+    /// All channels of which someone has an end.
+    fn wires(&self) -> impl Iterator<Item = Rc<dyn Link<Sequential>>> {
+        self.wires.get().into_iter().flatten().filter_map(Weak::upgrade)
     }
 
     pub(crate) fn temperature(&self, node: usize) -> Temperature {
         self.node(node).temperature.get()
     }
 
-    /// Suspends the calling node. Not while its own stack unwinds: then `false`.
+    /// Suspends the calling node, which hands control over or else waits. Not while its own stack
+    /// unwinds: then `false`.
     #[inline(always)]
-    pub(crate) fn suspend(&self, cx: &NodeCx<'_, Sequential>) -> bool {
-        cx.way.try_suspend(()).is_ok()
+    pub(crate) fn suspend(&self, cx: &NodeCx<'_, Sequential>, hands_over: bool) -> bool {
+        if std::thread::panicking() {
+            return cx.way.try_suspend(hands_over).is_ok();
+        }
+        cx.way.suspend(hands_over);
+        true
     }
 
-    /// Runs a node until it suspends or ends.
-    fn run_node(self: &Rc<Core>, index: usize) {
+    /// Runs the body of a node on its stack. A panic is kept for the one outside; an unwinding because the
+    /// graph is drained goes on.
+    pub(crate) fn run_body(&self, node: usize, body: impl FnOnce()) {
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(body)) {
+            if self.node(node).temperature.get() == Temperature::Ended {
+                resume_unwind(payload);
+            }
+            self.payload.set(Some(payload));
+        }
+    }
+
+    /// Runs a node until it suspends or ends. Whether it hands control over.
+    fn run_node(self: &Rc<Core>, index: usize) -> bool {
         let node = self.node(index);
         if node.temperature.get() != Temperature::Hot {
             if node.temperature.get() == Temperature::Ended {
-                return;
+                return false;
             }
             self.make_hot(index);
         }
-        let ends = EndsIfUnwound(node);
+        let ends = EndsIfUnwound(node, None);
         let runner = node.runner.borrow();
+        node.can_go_on.set(false);
         let is_done = match &*runner {
-            Some(Runner::Stack(coroutine)) => matches!(coroutine.resume(()), Step::Finished(())),
+            Some(Runner::Stack(coroutine)) => match coroutine.resume(()) {
+                Step::Finished(()) => true,
+                Step::Suspended(hands_over) => {
+                    node.can_go_on.set(hands_over);
+                    false
+                }
+            },
             Some(Runner::Future(future, own)) => {
                 let mut future = future.borrow_mut();
                 if self.is_chain {
@@ -153,7 +189,9 @@ impl Core {
         if is_done {
             drop(runner);
             self.end(node);
+            self.raise();
         }
+        node.can_go_on.get()
     }
 
     #[cold]
@@ -170,12 +208,15 @@ impl Core {
     fn end(&self, node: &Node) {
         node.temperature.set(Temperature::Ended);
         node.want.set(Want::Nothing);
+        node.can_go_on.set(false);
         let runner = node.runner.borrow_mut().take();
         drop(runner);
     }
 
     /// Ends all nodes, whose stacks unwind. Ends that are left outside find their channels closed.
     pub(crate) fn drain(&self) {
+        // Destructors that receive find that nobody sends any more.
+        self.nodes.get().into_iter().flatten().for_each(|node| node.can_go_on.set(false));
         for node in self.nodes.get().into_iter().flatten() {
             node.temperature.set(Temperature::Ended);
             let starter = node.starter.borrow_mut().take();
@@ -187,6 +228,7 @@ impl Core {
 
     /// Makes the calling code the one who runs the graph, for the time of a call.
     #[track_caller]
+    #[inline(always)]
     fn enter(&self) -> Running<'_> {
         assert!(
             !self.is_running.replace(true),
@@ -207,10 +249,11 @@ impl Core {
 }
 
 /// Says that a node has ended if a panic leaves it.
-struct EndsIfUnwound<'a>(&'a Node);
+struct EndsIfUnwound<'a>(&'a Node, Option<&'a Linked<Sequential>>);
 
 impl Drop for EndsIfUnwound<'_> {
     fn drop(&mut self) {
+        self.1.into_iter().for_each(|linked| linked.set_awaited(false));
         self.0.temperature.set(Temperature::Ended);
     }
 }
@@ -231,7 +274,8 @@ impl Sealed for Sequential {
     type Lock<X> = RefCell<X>;
     type Guard<'a, X: 'a> = RefMut<'a, X>;
     type Core = Rc<Core>;
-    type Way<'a> = &'a Suspender<(), ()>;
+    type Peer = Rc<Node>;
+    type Way<'a> = &'a Suspender<(), bool>;
     type Ticket = usize;
     type Any = Rc<dyn Link<Sequential>>;
     type Starter = Starter;
@@ -250,6 +294,10 @@ impl Sealed for Sequential {
     #[inline(always)]
     fn lock<X>(lock: &RefCell<X>) -> RefMut<'_, X> {
         lock.borrow_mut()
+    }
+
+    fn peer(core: &Rc<Core>, node: usize) -> Option<Rc<Node>> {
+        core.nodes.get()?.get(node).cloned()
     }
 
     fn wake(core: &Rc<Core>, node: usize) {
@@ -305,10 +353,6 @@ impl Sealed for Sequential {
     fn forget(_: &Rc<Core>, _: &usize) {}
 
     fn outside(_: &Rc<Core>, _: bool) {}
-
-    fn counters(core: &Rc<Core>) -> Vec<Counters> {
-        core.wires().iter().map(|wire| wire.counters()).collect()
-    }
 
     fn temperature(core: &Rc<Core>, node: usize) -> Temperature {
         core.temperature(node)

@@ -3,13 +3,13 @@
 use std::rc::Rc;
 
 use super::{Core, Want};
-use crate::channel::{Channel, Link};
+use crate::channel::{Channel, Link, Linked};
 use crate::cx::Caller;
 use crate::error::Deadlock;
 use crate::event_loop::Stop;
 use crate::mode::Sequential;
 use crate::sender::Unsent;
-use crate::source::Source;
+use crate::source::{Pause, Source};
 use crate::state::{Push, Take};
 
 #[inline(always)]
@@ -21,30 +21,36 @@ pub(super) fn offer<T>(
     let linked = channel.linked();
     let core = &linked.core;
     loop {
-        let (pushed, woken) = channel.push(value);
-        match pushed {
-            Push::Done(is_full) => {
-                match caller {
-                    _ if !core.is_chain => {
-                        linked.wake(woken);
-                        linked.start_consumers();
-                    }
-                    Caller::Node(cx) => {
-                        if is_full && core.hands_over(cx.node, linked.index) {
-                            core.suspend(cx);
-                        }
-                    }
-                    Caller::Outside => linked.consumers.iter().for_each(|node| core.nudge(*node)),
+        if !core.is_chain {
+            let (pushed, woken) = channel.push(value);
+            match pushed {
+                Push::Done(_) => {
+                    linked.wake(woken);
+                    linked.start_consumers();
+                    return Ok(());
                 }
-                return Ok(());
+                Push::Refused(value) => return Err(Unsent { value, why: None }),
+                Push::Full(back) => value = back,
             }
-            Push::Refused(value) => return Err(Unsent { value, why: None }),
-            Push::Full(back) => {
-                value = back;
-                if let Err(why) = wait_for_room(&caller, channel) {
-                    return Err(Unsent { value, why });
+        } else {
+            let pushed = channel.state().push(value);
+            match (pushed, &caller) {
+                (Push::Done(is_full), Caller::Node(cx)) => {
+                    if is_full && linked.is_awaited() {
+                        core.suspend(cx, true);
+                    }
+                    return Ok(());
                 }
+                (Push::Done(_), Caller::Outside) => {
+                    linked.consumers.iter().for_each(|node| core.nudge(*node));
+                    return Ok(());
+                }
+                (Push::Refused(value), _) => return Err(Unsent { value, why: None }),
+                (Push::Full(back), _) => value = back,
             }
+        }
+        if let Err(why) = wait_for_room(&caller, channel) {
+            return Err(Unsent { value, why });
         }
     }
 }
@@ -70,7 +76,7 @@ fn wait_for_room<T>(
                 linked.start_consumers();
                 channel.state().to_send.push(cx.node);
             }
-            let went_on = core.suspend(cx);
+            let went_on = core.suspend(cx, false);
             if !core.is_chain {
                 channel.state().to_send.retain(|node| *node != cx.node);
             }
@@ -89,17 +95,30 @@ pub(super) fn receive<X: Source<S = Sequential>>(
     if !core.is_chain {
         return receive_in_loop(core, &caller, source);
     }
-    let received = source.in_order(&mut |linked| match caller {
-        Caller::Outside => core.drive(Want::Receive(linked.index)).map_err(Some),
-        Caller::Node(cx) => {
-            core.node(cx.node).want.set(Want::Receive(linked.index));
-            core.suspend(cx).then_some(()).ok_or(None)
-        }
-    });
-    match received {
+    match source.in_order(&mut Awaits(caller)) {
         Ok(item) => Ok(item),
         Err(None) => Ok(None),
         Err(Some(deadlock)) => Err(deadlock),
+    }
+}
+
+/// How someone in a chain waits for a message. Not a closure: between who calls `receive` and the switch
+/// there must be no call, whose return the CPU would predict wrongly.
+struct Awaits<'c, 'a>(Caller<'c, 'a, Sequential>);
+
+impl Pause<Sequential> for Awaits<'_, '_> {
+    /// `None` while the node's own stack unwinds.
+    type Error = Option<Deadlock>;
+
+    #[inline(always)]
+    fn pause(&mut self, linked: &Linked<Sequential>) -> Result<(), Option<Deadlock>> {
+        if linked.core.await_by_hand(linked) {
+            return Ok(());
+        }
+        match self.0 {
+            Caller::Outside => linked.core.await_outside(linked).map_err(Some),
+            Caller::Node(cx) => linked.core.await_in_node(cx, linked),
+        }
     }
 }
 
@@ -137,7 +156,7 @@ fn receive_in_loop<X: Source<S = Sequential>>(
             Caller::Node(cx) => {
                 source.each(&mut |wire| wire.watch(&cx.node));
                 core.node(cx.node).want.set(want);
-                let went_on = core.suspend(cx);
+                let went_on = core.suspend(cx, false);
                 core.node(cx.node).want.set(Want::Nothing);
                 source.each(&mut |wire| wire.unwatch(&cx.node));
                 if !went_on {

@@ -3,7 +3,7 @@
 use core::task::Poll;
 
 use super::Want;
-use crate::channel::Channel;
+use crate::channel::{Channel, Linked};
 use crate::cx::FutureCx;
 use crate::mode::Sequential;
 use crate::source::Source;
@@ -18,32 +18,40 @@ pub(super) fn offer<T>(
     ticket: &mut Option<usize>,
 ) -> Poll<Result<(), T>> {
     let (linked, core) = (channel.linked(), &cx.core);
-    let node = core.node(cx.node);
+    let Some(message) = value.take() else { return Poll::Ready(Ok(())) };
+    if core.is_chain {
+        return match channel.state().push(message) {
+            Push::Done(true) if linked.is_awaited() => {
+                core.node(cx.node).can_go_on.set(true);
+                Poll::Pending
+            }
+            Push::Done(_) => Poll::Ready(Ok(())),
+            Push::Refused(message) => Poll::Ready(Err(message)),
+            Push::Full(message) => {
+                *value = Some(message);
+                core.node(cx.node).want.set(Want::Send(linked.index));
+                Poll::Pending
+            }
+        };
+    }
     if ticket.take().is_some() {
         channel.state().to_send.retain(|other| *other != cx.node);
     }
-    node.want.set(Want::Nothing);
-    let Some(message) = value.take() else { return Poll::Ready(Ok(())) };
+    core.node(cx.node).want.set(Want::Nothing);
     let (pushed, woken) = channel.push(message);
     match pushed {
-        Push::Done(is_full) => {
-            if !core.is_chain {
-                linked.wake(woken);
-                linked.start_consumers();
-            } else if is_full && core.hands_over(cx.node, linked.index) {
-                return Poll::Pending;
-            }
+        Push::Done(_) => {
+            linked.wake(woken);
+            linked.start_consumers();
             Poll::Ready(Ok(()))
         }
         Push::Refused(message) => Poll::Ready(Err(message)),
         Push::Full(message) => {
             *value = Some(message);
-            node.want.set(Want::Send(linked.index));
-            if !core.is_chain {
-                linked.start_consumers();
-                channel.state().to_send.push(cx.node);
-                *ticket = Some(cx.node);
-            }
+            core.node(cx.node).want.set(Want::Send(linked.index));
+            linked.start_consumers();
+            channel.state().to_send.push(cx.node);
+            *ticket = Some(cx.node);
             Poll::Pending
         }
     }
@@ -60,8 +68,12 @@ pub(super) fn receive<X: Source<S = Sequential>>(
     node.want.set(Want::Nothing);
     if core.is_chain {
         // What a join has taken before it must wait goes back: nobody else can run meanwhile.
-        let received = source.in_order(&mut |linked| {
-            node.want.set(Want::Receive(linked.index));
+        let received = source.in_order(&mut |linked: &Linked<Sequential>| {
+            let want = Want::Receive(linked.index);
+            if core.await_by_hand(linked) || core.is_worth_a_look(want) {
+                return Ok(());
+            }
+            node.want.set(want);
             Err(())
         });
         return received.map_or(Poll::Pending, Poll::Ready);

@@ -413,6 +413,35 @@ fn a_panic_of_a_sequential_node_reaches_whoever_waits() {
 }
 
 #[test]
+fn a_panic_leaves_the_nodes_that_ran_the_one_that_panicked() {
+    let mut graph = Graph::deterministic().sequential();
+    let (tx, first) = graph.channel(1);
+    graph.node("first", tx, |cx, tx| {
+        (0..3).for_each(|i| _ = tx.send(cx, i));
+        panic!("the first has had enough");
+    });
+    let (tx, second) = graph.channel(1);
+    graph.node("second", (first, tx), |cx, (rx, tx)| {
+        rx.iter(cx).for_each(|i| _ = tx.send(cx, i));
+        tx.send(cx, 100);
+    });
+    let (tx, third) = graph.channel(4);
+    graph.stackless("third", (second, tx), |cx, (rx, tx)| async move {
+        while let Some(i) = rx.receive_async(&cx).await {
+            tx.send_async(&cx, i + 1).await;
+        }
+    });
+    let run = graph.build().unwrap();
+    let last = run.outlet(third);
+    let all = || (0..10).map_while(|_| last.receive()).collect::<Vec<_>>();
+    let payload = std::panic::catch_unwind(std::panic::AssertUnwindSafe(all)).unwrap_err();
+    assert_eq!(payload.downcast_ref(), Some(&"the first has had enough"));
+    // Nothing is lost: the others find the channel closed, and go on.
+    assert_eq!(all(), [1, 2, 3, 101]);
+    run.finish().unwrap();
+}
+
+#[test]
 fn a_run_that_is_dropped_ends_its_nodes() {
     struct Says(Arc<AtomicUsize>);
     impl Drop for Says {

@@ -1,0 +1,131 @@
+//! Control from hand to hand: a receiver runs the sender of its channel itself, and gets control back with
+//! the message, as a loop calls an iterator.
+//!
+//! That is possible when the sender has handed control over before and so waits for nothing (`can_go_on`).
+//! Then `Linked::producer` is who runs next: one reference, no queue, nobody looked for. Everything else
+//! goes through the [`chain`](super::chain), which only the one outside runs: a sender that has not begun,
+//! that waits for another, or that is in the chain already.
+//!
+//! - Who runs by hand is not in the chain. When it comes to wait, it suspends, its receiver finds nothing
+//!   in the channel and suspends too, and so on up to the one outside; the chain is then made of what
+//!   they wait for.
+//! - Senders with stacks are run by anyone, for each has a stack of its own. Futures are polled by the one
+//!   outside alone: a row of them would nest on one stack.
+//! - A panic does not unwind who ran the sender, but the one outside: it ends its own stack only, and is
+//!   kept while the others suspend.
+
+use core::task::{Context, Waker};
+use std::panic::resume_unwind;
+use std::rc::Rc;
+
+use leno_coroutine::Step;
+
+use super::{Core, EndsIfUnwound, Node, Runner, Want};
+use crate::channel::Linked;
+use crate::cx::NodeCx;
+use crate::error::Deadlock;
+use crate::mode::Sequential;
+
+impl Core {
+    /// Runs whoever sends into a channel, if it has a stack and can go on. Whether it has handed control
+    /// over again, with a message.
+    #[inline(always)]
+    pub(super) fn await_by_hand(&self, linked: &Linked<Sequential>) -> bool {
+        let Some(node) = &linked.producer else { return false };
+        if !node.can_go_on.get() {
+            return false;
+        }
+        let runner = node.runner.borrow();
+        let mut hands_over = false;
+        if let Some(Runner::Stack(coroutine)) = &*runner {
+            node.can_go_on.set(false);
+            linked.set_awaited(true);
+            let step = coroutine.resume(());
+            linked.set_awaited(false);
+            match step {
+                Step::Suspended(handed) => hands_over = handed,
+                Step::Finished(()) => {
+                    drop(runner);
+                    self.end(node);
+                }
+            }
+            node.can_go_on.set(hands_over);
+        }
+        hands_over
+    }
+
+    /// Has the one outside wait for a message in a channel; its sender has none by hand.
+    #[inline(never)]
+    #[track_caller]
+    pub(super) fn await_outside(
+        self: &Rc<Core>,
+        linked: &Linked<Sequential>,
+    ) -> Result<(), Deadlock> {
+        self.raise();
+        if let Some(node) = linked.producer.as_ref().filter(|node| node.can_go_on.get()) {
+            let running = self.enter();
+            self.poll_by_hand(node, linked);
+            drop(running);
+            self.raise();
+            return Ok(());
+        }
+        let want = Want::Receive(linked.index);
+        if self.is_satisfied(want) {
+            return Ok(());
+        }
+        self.drive(want)
+    }
+
+    /// Has a node wait for a message in a channel; its sender has none by hand.
+    ///
+    /// # Errors
+    /// `None` while the node's own stack unwinds.
+    #[inline(never)]
+    pub(super) fn await_in_node(
+        &self,
+        cx: &NodeCx<'_, Sequential>,
+        linked: &Linked<Sequential>,
+    ) -> Result<(), Option<Deadlock>> {
+        let want = Want::Receive(linked.index);
+        if self.is_worth_a_look(want) {
+            return Ok(());
+        }
+        self.node(cx.node).want.set(want);
+        self.suspend(cx, false).then_some(()).ok_or(None)
+    }
+
+    /// Whether a node need not wait. It does if someone has panicked, which has to reach the one outside.
+    pub(super) fn is_worth_a_look(&self, want: Want) -> bool {
+        let payload = self.payload.take();
+        let is_none = payload.is_none();
+        self.payload.set(payload);
+        is_none && self.is_satisfied(want)
+    }
+
+    /// Goes on with a panic, if there was one.
+    #[inline(always)]
+    #[track_caller]
+    pub(super) fn raise(&self) {
+        if let Some(payload) = self.payload.take() {
+            resume_unwind(payload);
+        }
+    }
+
+    /// Polls a node that is a future and can go on.
+    #[inline(always)]
+    fn poll_by_hand(&self, node: &Node, linked: &Linked<Sequential>) {
+        let runner = node.runner.borrow();
+        let Some(Runner::Future(future, _)) = &*runner else { return };
+        node.can_go_on.set(false);
+        let ends = EndsIfUnwound(node, Some(linked));
+        linked.set_awaited(true);
+        let mut context = Context::from_waker(Waker::noop());
+        let polled = future.borrow_mut().as_mut().poll(&mut context);
+        linked.set_awaited(false);
+        core::mem::forget(ends);
+        if polled.is_ready() {
+            drop(runner);
+            self.end(node);
+        }
+    }
+}
