@@ -7,12 +7,13 @@ use std::process::{Command, ExitCode};
 /// What the benches answer to `--help`, here so that asking does not build leno's peers.
 const HELP: &str = include_str!("../../../benches/src/help.txt");
 
+/// What they answer to `--help`.
+pub(crate) fn help() -> String {
+    HELP.replace("leno-bench", "leno bench")
+}
+
 /// Builds the benches and runs them with these arguments.
 pub(crate) fn run(arguments: &[String]) -> ExitCode {
-    if arguments.iter().any(|argument| argument == "--help" || argument == "-h") {
-        print!("{}", HELP.replace("leno-bench", "leno bench"));
-        return ExitCode::SUCCESS;
-    }
     let Some(manifest) = manifest() else {
         eprintln!("leno: the benches are in leno's source tree: run this command there");
         return ExitCode::FAILURE;

@@ -1,24 +1,16 @@
-//! `leno trace`: runs a small system with a log, and writes pictures of what happened.
+//! `leno trace`: pictures of what happened, in a log that was written down, or in a small system that is run
+//! for it.
 
 mod demo;
+mod page;
+mod recorded;
 
 use std::io::Write;
 use std::process::ExitCode;
 
 use leno::picture;
 
-const HELP: &str = "\
-leno trace: runs a small pipeline on two cores and shows what happened
-
-usage: leno trace [--html FILE] [--chrome FILE] [--svg FILE]
-
-  --html FILE     a timeline to open in a browser; one file, no network needed
-  --chrome FILE   a trace for ui.perfetto.dev or chrome://tracing
-  --svg FILE      who waits for what, in a second system that is stuck
-  --help          this text
-
-FILE may be - for standard output, once. Without options the log is printed as text.
-";
+use self::recorded::Recorded;
 
 /// What to write, and where.
 #[derive(Default)]
@@ -26,18 +18,16 @@ struct Wanted {
     html: Option<String>,
     chrome: Option<String>,
     svg: Option<String>,
+    /// A log as text.
+    recorded: Option<String>,
 }
 
-/// Runs the demonstration and writes what is asked for.
+/// Writes what is asked for, of a log or of the demonstration.
 pub(crate) fn run(arguments: &[String]) -> ExitCode {
-    if arguments.iter().any(|argument| argument == "--help" || argument == "-h") {
-        print!("{HELP}");
-        return ExitCode::SUCCESS;
-    }
     let wanted = match read(arguments) {
         Ok(wanted) => wanted,
         Err(wrong) => {
-            eprintln!("leno trace: {wrong}\n\n{HELP}");
+            eprintln!("leno trace: {wrong}\ntry leno help trace");
             return ExitCode::from(2);
         }
     };
@@ -58,6 +48,12 @@ fn read(arguments: &[String]) -> Result<Wanted, String> {
             "--html" => &mut wanted.html,
             "--chrome" => &mut wanted.chrome,
             "--svg" => &mut wanted.svg,
+            file if file == "-" || !file.starts_with("--") => {
+                if wanted.recorded.replace(file.to_owned()).is_some() {
+                    return Err(format!("'{file}' is one file too many"));
+                }
+                continue;
+            }
             other => return Err(format!("'{other}' is not an option")),
         };
         let given = arguments.next().filter(|given| !given.starts_with("--"));
@@ -71,10 +67,37 @@ fn read(arguments: &[String]) -> Result<Wanted, String> {
     if files.into_iter().flatten().filter(|file| *file == "-").count() > 1 {
         return Err("only one picture can go to standard output".to_owned());
     }
+    if wanted.recorded.is_some() && (wanted.chrome.is_some() || wanted.svg.is_some()) {
+        return Err("of a log that was written as text there is only a timeline, --html".to_owned());
+    }
     Ok(wanted)
 }
 
+/// The timeline of a log that a program has written as text.
+fn of_a_log(file: &str, html: Option<&String>) -> Result<(), String> {
+    let failed = |error| format!("cannot read {file}: {error}");
+    let text = match file {
+        "-" => std::io::read_to_string(std::io::stdin()).map_err(failed)?,
+        _ => std::fs::read_to_string(file).map_err(failed)?,
+    };
+    let recorded = Recorded::read(&text);
+    if recorded.events.is_empty() {
+        return Err(format!(
+            "{file} has no line of a log, such as: 0.000012 s 'cook' runs\nto write one: \
+             std::fs::write(FILE, system.log().to_string())"
+        ));
+    }
+    if recorded.others > 0 {
+        eprintln!("{} lines are no events, and left out", recorded.others);
+    }
+    let beside = format!("{}.html", if file == "-" { "log" } else { file });
+    put(html.unwrap_or(&beside), &page::page(&recorded, file))
+}
+
 fn write(wanted: &Wanted) -> Result<(), String> {
+    if let Some(file) = &wanted.recorded {
+        return of_a_log(file, wanted.html.as_ref());
+    }
     let is_log_wanted = wanted.html.is_some() || wanted.chrome.is_some() || wanted.svg.is_none();
     if is_log_wanted {
         let (log, names) = demo::pipeline()?;
@@ -95,7 +118,7 @@ fn write(wanted: &Wanted) -> Result<(), String> {
 }
 
 /// Writes a picture to a file, or to standard output.
-fn put(file: &str, picture: &str) -> Result<(), String> {
+pub(crate) fn put(file: &str, picture: &str) -> Result<(), String> {
     if file == "-" {
         let written = std::io::stdout().write_all(picture.as_bytes());
         return written.map_err(|error| format!("cannot write to standard output: {error}"));

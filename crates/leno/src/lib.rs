@@ -46,6 +46,7 @@
 //! - [`graph`]: dataflow whose result cannot depend on the schedule, or may; sequential or parallel, checked
 //!   before it runs.
 //! - [`explore`]: tests that run a program under every schedule, and shrink and replay what fails.
+//! - [`together`]: a graph as a part of a pipeline, a future as a part of a select; how layers are combined.
 //! - [`picture`]: what happened in a system, as a timeline or a trace; who waits for what.
 //! - [`migrate`] and [`shared`]: stealing by other threads, and very many coroutines on few stacks.
 //!   Both ask for an `unsafe` promise.
@@ -79,6 +80,8 @@ pub use leno_flexible as flexible;
 pub use leno_graph as graph;
 pub use leno_io as io;
 pub use leno_picture as picture;
+
+pub mod together;
 
 /// Coroutines that can be stored: suspended, written to disk, and gone on with in a new process, perhaps
 /// of a later build.
@@ -127,3 +130,33 @@ struct Testing;
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// The chapters of the book, so that their examples are tested.
+#[cfg(doctest)]
+mod book {
+    #[doc = include_str!("../../../book/src/introduction.md")]
+    struct Introduction;
+    #[doc = include_str!("../../../book/src/first.md")]
+    struct First;
+    #[doc = include_str!("../../../book/src/layers.md")]
+    struct Layers;
+    #[doc = include_str!("../../../book/src/soundness.md")]
+    struct Soundness;
+    #[doc = include_str!("../../../book/src/policies.md")]
+    struct Policies;
+    #[doc = include_str!("../../../book/src/testing.md")]
+    struct Testing;
+    #[doc = include_str!("../../../book/src/storing.md")]
+    struct Storing;
+    #[doc = include_str!("../../../book/src/performance.md")]
+    struct Performance;
+    #[doc = include_str!("../../../book/src/from-go.md")]
+    struct FromGo;
+    #[doc = include_str!("../../../book/src/from-tokio.md")]
+    struct FromTokio;
+    #[doc = include_str!("../../../book/src/from-simula.md")]
+    struct FromSimula;
+
+    #[doc = include_str!("../../../docs/compare.md")]
+    struct Compare;
+}

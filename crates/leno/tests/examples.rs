@@ -45,6 +45,8 @@ const EXAMPLES: &[&str] = &[
     "31_stored_tree_walk",
     "32_travelling_agent",
     "33_checkpoint",
+    "50_together",
+    "51_select",
 ];
 
 fn folder() -> PathBuf {
@@ -352,4 +354,16 @@ fn every_example_is_listed_short_and_has_its_output() {
         let source = fs::read_to_string(path).expect("an example can be read");
         assert!(source.starts_with("//! ") && source.lines().count() < 80, "{example}");
     }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn i06_together() {
+    prints_what_is_expected("50_together");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn i08_select() {
+    prints_what_is_expected("51_select");
 }

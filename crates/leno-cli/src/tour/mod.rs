@@ -79,12 +79,16 @@ impl Options {
     }
 }
 
+/// One step of the stop `dialogue`, in a process of its own.
+pub(crate) fn dialogue_step(arguments: &[String]) -> ExitCode {
+    stops::dialogue::step(arguments)
+}
+
+/// The program of the stop `explore`, which loses an addition under some schedules.
+pub(crate) use stops::explore::lossy;
+
 /// Takes the tour.
 pub(crate) fn run(arguments: &[String]) -> ExitCode {
-    if arguments.iter().any(|argument| argument == "--help" || argument == "-h") {
-        print!("{}", crate::HELP);
-        return ExitCode::SUCCESS;
-    }
     let options = match Options::read(arguments) {
         Ok(options) => options,
         Err(text) => {

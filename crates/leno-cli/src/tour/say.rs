@@ -39,7 +39,8 @@ fn kept() -> std::sync::MutexGuard<'static, Option<Vec<String>>> {
 
 /// Colours text, on a terminal only.
 pub(super) fn paint(code: &str, text: &str) -> String {
-    if io::stdout().is_terminal() && kept().is_none() {
+    let wanted = std::env::var_os("NO_COLOR").is_none();
+    if wanted && io::stdout().is_terminal() && kept().is_none() {
         format!("\x1b[{code}m{text}\x1b[0m")
     } else {
         text.to_owned()

@@ -27,6 +27,7 @@ mod sink;
 mod source;
 mod transducer;
 mod typed;
+mod values;
 
 use core::fmt;
 use std::rc::Rc;
@@ -51,6 +52,7 @@ pub use transducer::{
     buffer, debug_buffer, dup, expand, filter, filter_map, function, joiner, latch, oneshot,
     serialise, splitter,
 };
+pub use values::Values;
 
 type Body<P> = dyn for<'f> Fn(&Cx<'f>, <P as Bind>::Bound<'f>);
 

@@ -14,6 +14,8 @@ use std::any::Any;
 use std::rc::Rc;
 
 use leno_control::fused;
+use leno_kernel::Name;
+use leno_kernel::log::{is_on, mark};
 
 use super::{Body, Chip};
 use crate::bind::Bind;
@@ -180,13 +182,45 @@ impl<A: 'static> Before<Take<A>> for Feed<A> {
     }
 }
 
-/// Both machines as one, if both chips have one, and nobody wants to see the events of either.
+/// A machine that notes in the log what it is given: what would have been an exchange by a channel.
+pub(super) trait Noted {
+    fn noted(self, word: Name) -> Self;
+}
+
+impl<A: 'static, B: 'static> Noted for Step<A, B> {
+    fn noted(mut self, word: Name) -> Self {
+        Box::new(move |input, give| {
+            mark(word.clone());
+            self(input, give)
+        })
+    }
+}
+
+impl<A: 'static> Noted for Take<A> {
+    fn noted(mut self, word: Name) -> Self {
+        Box::new(move |input| {
+            mark(word.clone());
+            self(input)
+        })
+    }
+}
+
+/// Both machines as one, if both chips have one, and nobody wants to see the events of either. Where the run
+/// has a log, each value that passes between them is a mark in it, so that traces can be compared with those
+/// of the pipeline that is not fused.
 pub(super) fn both<P: Runs, Q: Runs, M: 'static>(first: &Chip<P>, next: &Chip<Q>) -> Option<Make<M>>
 where
     P::Machine: Before<Q::Machine, Both = M>,
+    Q::Machine: Noted,
 {
+    let called = |name: &Name| name.as_str().unwrap_or("unnamed").to_owned();
+    let word: Name =
+        format!("a value passes from {} to {}", called(first.name()), called(next.name())).into();
     let (first, next) = first.machine().zip(next.machine())?;
-    Some(Rc::new(move || first().before(next())))
+    Some(Rc::new(move || {
+        let next = next();
+        first().before(if is_on() { next.noted(word.clone()) } else { next })
+    }))
 }
 
 impl<P: Runs> Chip<P> {
@@ -228,7 +262,8 @@ impl<P: Bind> Clone for One<P> {
 impl<P: Bind> Chip<P> {
     /// A pipeline as one fibre: each value goes through all stages before the next one is read, with
     /// no channel and no switch between them. What comes out is the same, and what can be seen outside
-    /// is allowed by the pipeline's principal type.
+    /// is allowed by the pipeline's principal type. What passed between stages is still in the log, if the run
+    /// has one: as marks, since no channel is there.
     ///
     /// It stays as it is where that cannot be: if a stage is not one of the chips that are fused
     /// ([`function`](super::function), [`filter`](super::filter), [`expand`](super::expand),

@@ -16,7 +16,8 @@ pub(super) const STOP: Stop = Stop {
     read: "docs/testing.md, example 10_explore",
 };
 
-fn lossy() {
+/// Two threads that look at a counter, and then set it.
+pub(crate) fn lossy() {
     let counter = Arc::new(AtomicU32::new(0));
     let adders = ["one", "two"].map(|name| {
         let counter = counter.clone();

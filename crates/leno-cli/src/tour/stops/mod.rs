@@ -5,12 +5,16 @@
 //! most, and checks its own result with `expect`.
 
 mod channels;
-mod explore;
+pub(crate) mod dialogue;
+pub(crate) mod explore;
 mod failure;
 mod fibres;
 mod generator;
+mod graph;
 mod io;
 mod million;
+mod philosophers;
+mod preempt;
 mod read_write;
 mod ring;
 mod santa;
@@ -22,17 +26,23 @@ use super::Stop;
 
 /// All stops, in the order of the tour.
 pub(super) const ALL: &[Stop] = &[
+    // Coroutines, and what runs them.
     generator::STOP,
     tree::STOP,
     ring::STOP,
     failure::STOP,
     who::STOP,
+    million::STOP,
     system::STOP,
     channels::STOP,
+    io::STOP,
+    // The layers on top.
+    fibres::STOP,
     read_write::STOP,
     santa::STOP,
-    fibres::STOP,
-    io::STOP,
+    graph::STOP,
+    philosophers::STOP,
+    preempt::STOP,
+    dialogue::STOP,
     explore::STOP,
-    million::STOP,
 ];
