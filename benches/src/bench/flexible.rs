@@ -1,7 +1,8 @@
 //! Coroutines that threads call, beside locks, conditions and channels: one call, a bounded buffer, readers
 //! and writers.
 //!
-//! Where a contender can be woken in vain, its note says how often it was, for each operation.
+//! A note says how often threads gave up their processor to wait, for each operation; and, where somebody can
+//! be woken in vain, how often that happened.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -15,6 +16,7 @@ use crate::subject;
 pub mod buffer;
 pub mod call;
 pub mod readers;
+mod switches;
 
 /// What threads do with something that they share.
 pub trait Shared: Send + Sync + 'static {
@@ -56,6 +58,7 @@ pub fn contender<S: Shared>(
         }
         let each = n / threads as u64;
         let barrier = Barrier::new(threads);
+        let switched = switches::voluntary();
         let run = |thread: usize| {
             barrier.wait();
             let start = Instant::now();
@@ -75,14 +78,15 @@ pub fn contender<S: Shared>(
         let begin = all.iter().map(|(start, _)| *start).min().expect("there is a thread");
         let end = all.iter().map(|(_, end)| *end).max().expect("there is a thread");
         let elapsed = end - begin;
-        let turn = Turn::ns(elapsed, each * threads as u64);
-        Ok(match shared.in_vain() {
-            Some(count) => {
-                let share = count as f64 / (each * threads as u64).max(1) as f64;
-                turn.with_note(format!("{share:.2} wake-ups in vain"))
-            }
-            None => turn,
-        })
+        // The barrier has each wait once.
+        let switched = (switches::voluntary() - switched).saturating_sub(threads as u64);
+        let operations = each * threads as u64;
+        let share = |count: u64| format!("{:.2}", count as f64 / operations.max(1) as f64);
+        let mut note = format!("{} switches", share(switched));
+        if let Some(count) = shared.in_vain() {
+            note += &format!(", {} wake-ups in vain", share(count));
+        }
+        Ok(Turn::ns(elapsed, operations).with_note(note))
     })
 }
 
@@ -151,10 +155,10 @@ pub const READERS: Bench = Bench {
             contenders.extend(readers::peers(threads));
             case(threads, contenders)
         };
-        [1, 8].into_iter().map(case).collect()
+        [1, 2, 8, 64].into_iter().map(case).collect()
     },
     judge: |outcome| {
         let at = |threads| outcome.at_most(Some(threads), "leno threadless", "thread", 1.0);
-        [1, 8].into_iter().filter_map(at).collect()
+        [1, 2, 8, 64].into_iter().filter_map(at).collect()
     },
 };

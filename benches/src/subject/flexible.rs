@@ -1,19 +1,43 @@
-//! leno in `flexible-call`, `-buffer` and `-readers`: on a home core, and without one.
+//! leno in `flexible-call`, `-buffer` and `-readers`: on a home core, and without one; bodies written for the
+//! bench, and what the library offers for it (`leno monitor`, `leno read-write`).
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
+use leno::flexible::synchroniser::ReadWrite;
+use leno::flexible::synchroniser::monitor::{Method, Monitor, Request};
 use leno::flexible::{AsyncMe, Flexible, Me, System, Threadless};
 
 use crate::bench::flexible::buffer::ROOM;
 use crate::bench::flexible::readers::writes;
-use crate::bench::flexible::{Shared, contender};
+use crate::bench::flexible::{InVain, Shared, contender};
 use crate::contender::Contender;
 
 /// Something of a system, which lives as long.
 struct Of<S, T> {
     inner: T,
+    in_vain: Option<Arc<InVain>>,
     _system: S,
+}
+
+impl<S, T> Of<S, T> {
+    fn new(system: S, inner: T) -> Self {
+        Self { inner, in_vain: None, _system: system }
+    }
+}
+
+impl<S: Send + Sync + 'static, T: Operate> Shared for Of<S, T> {
+    fn operate(&self, thread: usize, n: u64) {
+        self.inner.operate(thread, n);
+    }
+
+    fn in_vain(&self) -> Option<u64> {
+        self.in_vain.as_ref()?.get()
+    }
+}
+
+trait Operate: Send + Sync + 'static {
+    fn operate(&self, thread: usize, n: u64);
 }
 
 pub fn call(threads: u64) -> Vec<Contender> {
@@ -27,7 +51,7 @@ pub fn call(threads: u64) -> Vec<Contender> {
                     me.detach(sum);
                 }
             });
-            Of { inner: Sum(sum), _system: system }
+            Of::new(system, Sum(sum))
         }),
         contender("leno threadless", threads, || {
             let system = Threadless::new();
@@ -38,16 +62,16 @@ pub fn call(threads: u64) -> Vec<Contender> {
                     me.detach(sum).await;
                 }
             });
-            Of { inner: Sum(sum), _system: system }
+            Of::new(system, Sum(sum))
         }),
     ]
 }
 
 struct Sum(Flexible<u64, u64>);
 
-impl<S: Send + Sync + 'static> Shared for Of<S, Sum> {
+impl Operate for Sum {
     fn operate(&self, _: usize, n: u64) {
-        std::hint::black_box(self.inner.0.call(n).expect("it adds"));
+        std::hint::black_box(self.0.call(n).expect("it adds"));
     }
 }
 
@@ -57,95 +81,154 @@ struct Buffer {
     take: Flexible<(), u64>,
 }
 
-type Slot<T> = Arc<Mutex<Option<T>>>;
+/// What both of them know. Only one of them is active at a time, so it is never waited for.
+#[derive(Default)]
+struct Store {
+    values: Mutex<VecDeque<u64>>,
+    taker: OnceLock<Flexible<(), u64>>,
+    in_vain: Arc<InVain>,
+}
+
+impl Store {
+    /// Puts it, if there is room.
+    fn put(&self, n: u64) -> bool {
+        let mut values = self.values.lock().expect("nobody panics");
+        let has_room = values.len() < ROOM;
+        if has_room {
+            values.push_back(n);
+        }
+        has_room
+    }
+
+    fn take(&self) -> Option<u64> {
+        self.values.lock().expect("nobody panics").pop_front()
+    }
+
+    fn prod_taker(&self) {
+        self.taker.get().expect("it was made").prod().expect("it stays");
+    }
+}
 
 pub fn buffer(threads: u64) -> Vec<Contender> {
     vec![
         contender("leno", threads, || {
-            let system = System::new();
-            let values: Arc<Mutex<VecDeque<u64>>> = Arc::default();
-            let taker: Slot<Flexible<(), u64>> = Arc::default();
-            let (own, other) = (values.clone(), taker.clone());
+            let (system, store) = (System::new(), Arc::new(Store::default()));
+            let own = store.clone();
             let put = system.create("put", move |me: &mut Me<u64, ()>| {
-                let other = other.lock().expect("nobody panics").take().expect("it was made");
                 loop {
-                    let Some(n) = me.parameter() else {
-                        me.detach(());
-                        continue;
-                    };
-                    while own.lock().expect("nobody panics").len() == ROOM {
-                        me.passivate();
+                    if let Some(n) = me.parameter() {
+                        let mut was_woken = false;
+                        while !own.put(n) {
+                            was_woken.then(|| own.in_vain.count());
+                            me.passivate();
+                            was_woken = true;
+                        }
+                        own.prod_taker();
                     }
-                    own.lock().expect("nobody panics").push_back(n);
-                    other.prod().expect("it stays");
                     me.detach(());
                 }
             });
-            let (own, other) = (values, put.clone());
+            let (own, other) = (store.clone(), put.clone());
             let take = system.create("take", move |me: &mut Me<(), u64>| {
                 loop {
-                    if me.parameter().is_none() {
-                        me.detach(0);
-                        continue;
+                    let mut taken = 0;
+                    if me.parameter().is_some() {
+                        let mut was_woken = false;
+                        taken = loop {
+                            if let Some(n) = own.take() {
+                                break n;
+                            }
+                            was_woken.then(|| own.in_vain.count());
+                            me.passivate();
+                            was_woken = true;
+                        };
+                        other.prod().expect("it stays");
                     }
-                    while own.lock().expect("nobody panics").is_empty() {
-                        me.passivate();
-                    }
-                    let n = own.lock().expect("nobody panics").pop_front().unwrap_or(0);
-                    other.prod().expect("it stays");
-                    me.detach(n);
+                    me.detach(taken);
                 }
             });
-            *taker.lock().expect("nobody panics") = Some(take.clone());
-            Of { inner: Buffer { put, take }, _system: system }
+            let _ = store.taker.set(take.clone());
+            let in_vain = Some(store.in_vain.clone());
+            Of { in_vain, ..Of::new(system, Buffer { put, take }) }
         }),
         contender("leno threadless", threads, || {
-            let system = Threadless::new();
-            let values: Arc<Mutex<VecDeque<u64>>> = Arc::default();
-            let taker: Slot<Flexible<(), u64>> = Arc::default();
-            let (own, other) = (values.clone(), taker.clone());
+            let (system, store) = (Threadless::new(), Arc::new(Store::default()));
+            let own = store.clone();
             let put = system.create("put", |mut me: AsyncMe<u64, ()>| async move {
-                let other = other.lock().expect("nobody panics").take().expect("it was made");
                 loop {
-                    let Some(n) = me.parameter() else {
-                        me.detach(()).await;
-                        continue;
-                    };
-                    while own.lock().expect("nobody panics").len() == ROOM {
-                        me.passivate().await;
+                    if let Some(n) = me.parameter() {
+                        let mut was_woken = false;
+                        while !own.put(n) {
+                            was_woken.then(|| own.in_vain.count());
+                            me.passivate().await;
+                            was_woken = true;
+                        }
+                        own.prod_taker();
                     }
-                    own.lock().expect("nobody panics").push_back(n);
-                    other.prod().expect("it stays");
                     me.detach(()).await;
                 }
             });
-            let (own, other) = (values, put.clone());
+            let (own, other) = (store.clone(), put.clone());
             let take = system.create("take", |mut me: AsyncMe<(), u64>| async move {
                 loop {
-                    if me.parameter().is_none() {
-                        me.detach(0).await;
-                        continue;
+                    let mut taken = 0;
+                    if me.parameter().is_some() {
+                        let mut was_woken = false;
+                        taken = loop {
+                            if let Some(n) = own.take() {
+                                break n;
+                            }
+                            was_woken.then(|| own.in_vain.count());
+                            me.passivate().await;
+                            was_woken = true;
+                        };
+                        other.prod().expect("it stays");
                     }
-                    while own.lock().expect("nobody panics").is_empty() {
-                        me.passivate().await;
-                    }
-                    let n = own.lock().expect("nobody panics").pop_front().unwrap_or(0);
-                    other.prod().expect("it stays");
-                    me.detach(n).await;
+                    me.detach(taken).await;
                 }
             });
-            *taker.lock().expect("nobody panics") = Some(take.clone());
-            Of { inner: Buffer { put, take }, _system: system }
+            let _ = store.taker.set(take.clone());
+            let in_vain = Some(store.in_vain.clone());
+            Of { in_vain, ..Of::new(system, Buffer { put, take }) }
+        }),
+        contender("leno monitor", threads, || {
+            let system = Threadless::new();
+            let may_run = |values: &VecDeque<u64>, waiting: &[Request]| {
+                waiting.iter().position(|own| match own.method() {
+                    "put" => values.len() < ROOM,
+                    _ => !values.is_empty(),
+                })
+            };
+            let monitor = Monitor::with_scheduler(&system, "buffer", VecDeque::new(), may_run);
+            let put = monitor.method("put", |values, n: u64| values.push_back(n));
+            let take = monitor.method("take", |values, ()| values.pop_front().unwrap_or(0));
+            Of::new(system, Methods { put, take })
         }),
     ]
 }
 
-impl<S: Send + Sync + 'static> Shared for Of<S, Buffer> {
+impl Operate for Buffer {
     fn operate(&self, thread: usize, n: u64) {
         if thread.is_multiple_of(2) {
-            self.inner.put.call(n).expect("it puts");
+            self.put.call(n).expect("it puts");
         } else {
-            std::hint::black_box(self.inner.take.call(()).expect("it takes"));
+            std::hint::black_box(self.take.call(()).expect("it takes"));
+        }
+    }
+}
+
+/// The same as methods of a monitor.
+struct Methods {
+    put: Method<u64, ()>,
+    take: Method<(), u64>,
+}
+
+impl Operate for Methods {
+    fn operate(&self, thread: usize, n: u64) {
+        if thread.is_multiple_of(2) {
+            self.put.call(n).expect("it puts");
+        } else {
+            std::hint::black_box(self.take.call(()).expect("it takes"));
         }
     }
 }
@@ -158,11 +241,14 @@ struct Room {
 
 /// How many readers are inside, and whether a writer is.
 #[derive(Default)]
-struct Inside(Mutex<(u64, bool)>);
+struct Inside {
+    counts: Mutex<(u64, bool)>,
+    in_vain: Arc<InVain>,
+}
 
 impl Inside {
     fn enters(&self, is_writer: bool) -> bool {
-        let mut inside = self.0.lock().expect("nobody panics");
+        let mut inside = self.counts.lock().expect("nobody panics");
         let may_enter = !(inside.1 || is_writer && inside.0 > 0);
         if may_enter {
             if is_writer { inside.1 = true } else { inside.0 += 1 }
@@ -171,7 +257,7 @@ impl Inside {
     }
 
     fn leaves(&self, is_writer: bool) {
-        let mut inside = self.0.lock().expect("nobody panics");
+        let mut inside = self.counts.lock().expect("nobody panics");
         if is_writer { inside.1 = false } else { inside.0 -= 1 }
     }
 }
@@ -180,12 +266,15 @@ pub fn readers(threads: u64) -> Vec<Contender> {
     vec![
         contender("leno", threads, || {
             let (system, inside) = (System::new(), Arc::new(Inside::default()));
-            let own = inside.clone();
+            let (own, in_vain) = (inside.clone(), Some(inside.in_vain.clone()));
             let enter = system.create("enter", move |me: &mut Me<bool, ()>| {
                 loop {
                     if let Some(is_writer) = me.parameter() {
+                        let mut was_woken = false;
                         while !own.enters(is_writer) {
+                            was_woken.then(|| own.in_vain.count());
                             me.passivate();
+                            was_woken = true;
                         }
                     }
                     me.detach(());
@@ -201,16 +290,19 @@ pub fn readers(threads: u64) -> Vec<Contender> {
                     me.detach(());
                 }
             });
-            Of { inner: Room { enter, leave }, _system: system }
+            Of { in_vain, ..Of::new(system, Room { enter, leave }) }
         }),
         contender("leno threadless", threads, || {
             let (system, inside) = (Threadless::new(), Arc::new(Inside::default()));
-            let own = inside.clone();
+            let (own, in_vain) = (inside.clone(), Some(inside.in_vain.clone()));
             let enter = system.create("enter", |mut me: AsyncMe<bool, ()>| async move {
                 loop {
                     if let Some(is_writer) = me.parameter() {
+                        let mut was_woken = false;
                         while !own.enters(is_writer) {
+                            was_woken.then(|| own.in_vain.count());
                             me.passivate().await;
+                            was_woken = true;
                         }
                     }
                     me.detach(()).await;
@@ -226,16 +318,34 @@ pub fn readers(threads: u64) -> Vec<Contender> {
                     me.detach(()).await;
                 }
             });
-            Of { inner: Room { enter, leave }, _system: system }
+            Of { in_vain, ..Of::new(system, Room { enter, leave }) }
+        }),
+        contender("leno read-write", threads, || {
+            let system = Threadless::new();
+            let value = ReadWrite::new(&system, "value", 0);
+            Of::new(system, Locked(value))
         }),
     ]
 }
 
-impl<S: Send + Sync + 'static> Shared for Of<S, Room> {
+impl Operate for Room {
     fn operate(&self, thread: usize, n: u64) {
         let is_writer = writes(thread, n);
-        self.inner.enter.call(is_writer).expect("it enters");
+        self.enter.call(is_writer).expect("it enters");
         std::hint::black_box(n);
-        self.inner.leave.call(is_writer).expect("it leaves");
+        self.leave.call(is_writer).expect("it leaves");
+    }
+}
+
+/// The library's own.
+struct Locked(ReadWrite<u64>);
+
+impl Operate for Locked {
+    fn operate(&self, thread: usize, n: u64) {
+        if writes(thread, n) {
+            *self.0.write().expect("it enters") += n;
+        } else {
+            std::hint::black_box(*self.0.read().expect("it enters"));
+        }
     }
 }

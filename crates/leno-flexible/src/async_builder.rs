@@ -4,11 +4,11 @@ use core::fmt;
 use std::sync::Arc;
 
 use crate::async_me::AsyncMe;
-use crate::call::typed;
+use crate::call::{AnyCall, typed};
 use crate::policy::Serve;
 use crate::shared::Shared;
 use crate::table::{Ending, Plan, Runs, Stackless};
-use crate::{Flexible, helm};
+use crate::{Flexible, helm, turn};
 
 /// A coroutine without a stack to be made; see [`Threadless`](crate::Threadless).
 ///
@@ -79,7 +79,11 @@ impl AsyncBuilder {
             runs.await;
             let id = me.id();
             own.point();
-            let mut settle = me.take_last().map(|last| |call| typed::<P, R>(call).answer(Ok(last)));
+            // A turn that has ended otherwise has ended so first.
+            turn::coroutine(&own);
+            let last = me.take_last();
+            let mut settle =
+                last.map(|last| |call: &dyn AnyCall| typed::<P, R>(call).answer(Ok(last)));
             own.operate(|table| table.end(id, Ending::Returned, &mut settle));
         };
         let future = Box::pin(future);

@@ -4,13 +4,15 @@ use core::fmt;
 use core::future::poll_fn;
 use core::marker::PhantomData;
 use core::pin::Pin;
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use core::task::Poll;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::call::typed;
 use crate::shared::Shared;
-use crate::table::{Id, Table};
-use crate::{AsyncBuilder, Flexible, Party, Refusal, turn};
+use crate::table::{Id, Leave};
+use crate::turn::{self, End};
+use crate::{AsyncBuilder, Flexible, Party, Refusal};
 
 /// What [`Me`](crate::Me) is to a body with a stack, for one that is a future: what only it can do.
 ///
@@ -24,13 +26,26 @@ pub struct AsyncMe<P, R> {
     /// Known as soon as the coroutine is made.
     id: Arc<OnceLock<Id>>,
     /// What is answered at the end.
-    last: Arc<Mutex<Option<R>>>,
+    last: Arc<Last<R>>,
     types: PhantomData<fn(P) -> R>,
+}
+
+/// The last answer. Only its coroutine uses it, on whatever thread that is; it is mostly not there.
+struct Last<R> {
+    is_there: AtomicBool,
+    answer: Mutex<Option<R>>,
+}
+
+impl<R> Last<R> {
+    fn lock(&self) -> MutexGuard<'_, Option<R>> {
+        self.answer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl<P, R> AsyncMe<P, R> {
     pub(crate) fn new(shared: Arc<Shared>) -> AsyncMe<P, R> {
-        let (id, last) = (Arc::default(), Arc::default());
+        let last = Last { is_there: AtomicBool::new(false), answer: Mutex::new(None) };
+        let (id, last) = (Arc::default(), Arc::new(last));
         AsyncMe { shared, id, last, types: PhantomData }
     }
 
@@ -49,19 +64,35 @@ impl<P, R> AsyncMe<P, R> {
     }
 
     pub(crate) fn take_last(&self) -> Option<R> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner).take()
+        if !self.last.is_there.load(Relaxed) {
+            return None;
+        }
+        self.last.is_there.store(false, Relaxed);
+        self.last.lock().take()
     }
 }
 
 impl<P: Send + 'static, R: Send + 'static> AsyncMe<P, R> {
     /// The parameter of the present call: once, and only while someone has called.
     pub fn parameter(&mut self) -> Option<P> {
-        let call = self.shared.lock().cell(self.id()).caller.as_ref()?.call.clone();
-        typed::<P, R>(call).take_parameter()
+        let own = self.id();
+        let of_turn = turn::current(&self.shared, |id, turn| {
+            let is_open = id == own && turn.end == End::Open;
+            is_open.then(|| typed::<P, R>(&**turn.call.as_ref()?).take_parameter())
+        });
+        match of_turn.flatten() {
+            Some(parameter) => parameter,
+            None => {
+                turn::coroutine(&self.shared);
+                let call = self.shared.lock().cell(own).caller.as_ref()?.call.clone();
+                typed::<P, R>(&*call).take_parameter()
+            }
+        }
     }
 
     /// Who has called, if anyone.
     pub fn caller(&self) -> Option<Party> {
+        turn::coroutine(&self.shared);
         self.shared.lock().cell(self.id()).caller.as_ref().map(|caller| caller.from.party())
     }
 
@@ -83,18 +114,13 @@ impl<P: Send + 'static, R: Send + 'static> AsyncMe<P, R> {
     /// When another coroutine than this one polls it, or this one when its turn has ended already.
     pub async fn detach(&mut self, answer: R) {
         self.take_last();
-        let mut settle = Some(|call| typed::<P, R>(call).answer(Ok(answer)));
-        self.leave(|table, id| {
-            table.detach(id, &mut settle);
-            Ok(())
-        })
-        .await
-        .expect("a detach is never refused");
+        self.leave(Leave::Detach, Some(answer)).await;
     }
 
     /// What whoever has called gets when the body ends. A detach before that makes it void.
     pub fn answer(&mut self, answer: R) {
-        let before = self.last.lock().unwrap_or_else(PoisonError::into_inner).replace(answer);
+        let before = self.last.lock().replace(answer);
+        self.last.is_there.store(true, Relaxed);
         drop(before);
     }
 
@@ -109,12 +135,7 @@ impl<P: Send + 'static, R: Send + 'static> AsyncMe<P, R> {
     /// # Panics
     /// As [`Self::detach`].
     pub async fn passivate(&mut self) {
-        self.leave(|table, id| {
-            table.passivate(id);
-            Ok(())
-        })
-        .await
-        .expect("passivating is never refused");
+        self.leave(Leave::Passivate, None).await;
     }
 
     /// Lets others be active, and waits for its next turn. (Rule 4.10.)
@@ -129,12 +150,7 @@ impl<P: Send + 'static, R: Send + 'static> AsyncMe<P, R> {
     /// As [`Self::detach`].
     #[doc(alias = "yield")]
     pub async fn yield_now(&mut self) {
-        self.leave(|table, id| {
-            table.yield_now(id);
-            Ok(())
-        })
-        .await
-        .expect("yielding is never refused");
+        self.leave(Leave::Yield, None).await;
     }
 
     /// Hands over to `other`, or to the bottom of its chain of callees, and is idle. (Rule 4.7.)
@@ -155,7 +171,33 @@ impl<P: Send + 'static, R: Send + 'static> AsyncMe<P, R> {
         if !Arc::ptr_eq(&self.shared, other.shared()) {
             return Err(Refusal::Foreign { by: self.name(), coroutine: other.name() });
         }
-        self.leave(|table, id| table.resume(id, other.id())).await
+        let mut left_at = None;
+        poll_fn(move |context| {
+            let (id, turn) = (self.id(), self.turn());
+            if let Some(left_at) = left_at {
+                return if turn == left_at { Poll::Pending } else { Poll::Ready(Ok(())) };
+            }
+            self.shared.point();
+            turn::coroutine(&self.shared);
+            let done = self.shared.operate(|table| {
+                if !table.is_active(id) {
+                    return Err(None);
+                }
+                table.resume(id, other.id())?;
+                table.leaves_in(id, context.waker());
+                Ok(())
+            });
+            match done {
+                Ok(()) => {
+                    turn::has_ended(&self.shared);
+                    left_at = Some(turn);
+                    Poll::Pending
+                }
+                Err(Some(refusal)) => Poll::Ready(Err(refusal)),
+                Err(None) => self.refuse(),
+            }
+        })
+        .await
     }
 
     /// Makes a coroutine of the same system; see [`Threadless::create`](crate::Threadless::create).
@@ -176,44 +218,53 @@ impl<P: Send + 'static, R: Send + 'static> AsyncMe<P, R> {
     }
 
     /// An operation that ends the turn: pending until the next one.
-    fn leave(
-        &mut self,
-        operation: impl FnOnce(&mut Table, Id) -> Result<(), Refusal>,
-    ) -> impl Future<Output = Result<(), Refusal>> {
-        let mut operation = Some(operation);
-        let mut left_at = 0;
+    fn leave(&mut self, leave: Leave, answer: Option<R>) -> impl Future<Output = ()> {
+        let (mut answer, mut left_at) = (answer, None);
         poll_fn(move |context| {
-            let turn = self.turn();
-            let Some(operation) = operation.take() else {
+            if let Some(left_at) = left_at {
                 // It is polled when it is active; but perhaps twice in a turn.
-                return if turn == left_at { Poll::Pending } else { Poll::Ready(Ok(())) };
-            };
+                return if self.turn() == left_at { Poll::Pending } else { Poll::Ready(()) };
+            }
             self.shared.point();
-            let id = self.id();
-            left_at = turn;
-            let done = self.shared.operate(|table| {
-                assert!(
-                    table.is_active(id),
-                    "coroutine '{}' does one thing at a time: this turn has ended",
-                    table.cell(id).name
-                );
-                operation(table, id)?;
-                table.leaves_in(id, context.waker());
-                Ok(())
+            let (id, mut answer) = (self.id(), answer.take());
+            let ended = turn::current(&self.shared, |own, turn| {
+                if own != id || turn.end != End::Open {
+                    return None;
+                }
+                turn.end = End::By(leave);
+                if let (Some(call), Some(answer)) = (&turn.call, answer.take()) {
+                    typed::<P, R>(&**call).put(Ok(answer));
+                }
+                Some((turn.number, turn.is_own(context.waker())))
             });
-            if done.is_err() { Poll::Ready(done) } else { Poll::Pending }
+            let Some((number, is_own)) = ended.flatten() else { self.refuse() };
+            left_at = Some(number);
+            if !is_own {
+                turn::coroutine(&self.shared);
+                self.shared.operate(|table| table.leaves_in(id, context.waker()));
+            }
+            Poll::Pending
         })
     }
 
+    /// The turn is another's, or has ended.
+    #[track_caller]
+    fn refuse(&self) -> ! {
+        self.turn();
+        panic!("coroutine '{}' does one thing at a time: this turn has ended", self.name())
+    }
+
     /// The number of its turn.
+    #[track_caller]
     fn turn(&self) -> u64 {
-        match turn::current(&self.shared) {
-            Some((id, number)) if id == self.id() => number,
-            _ => panic!(
+        let number =
+            turn::current(&self.shared, |id, turn| (id == self.id()).then_some(turn.number));
+        number.flatten().unwrap_or_else(|| {
+            panic!(
                 "the operations of coroutine '{}' are for its own body, and another one uses them",
                 self.name()
-            ),
-        }
+            )
+        })
     }
 
     fn spin(&self) {

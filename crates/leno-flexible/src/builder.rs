@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use leno_context::unwind;
 
-use crate::call::typed;
+use crate::call::{AnyCall, typed};
 use crate::policy::Serve;
 use crate::shared::Shared;
 use crate::table::{Body, Ending, Id, Plan, Runs};
@@ -96,7 +96,7 @@ fn wrap<P: Send + 'static, R: Send + 'static>(
         let mut me = Me::new(shared.clone(), id);
         let result = catch_unwind(AssertUnwindSafe(|| body(&mut me)));
         let last = me.take_last();
-        let mut settle = last.map(|last| |call| typed::<P, R>(call).answer(Ok(last)));
+        let mut settle = last.map(|last| |call: &dyn AnyCall| typed::<P, R>(call).answer(Ok(last)));
         let (ending, exit) = match result {
             Ok(()) => {
                 shared.point();

@@ -4,12 +4,14 @@
 //! whatever the coroutine serves later cannot change it.
 //!
 //! Protocol, between the caller and the system: the system settles a call once, while it is locked, and
-//! wakes the waiter after it has unlocked, if there is one. A caller that blocks leaves its waiter only
-//! when it is about to park, and looks again then: most calls of a system that it steers itself are
-//! settled before. A caller that gives up withdraws under the same lock, so either it finds the answer, or
-//! nobody will ever settle the call.
+//! wakes the waiter after it has unlocked, if there is one. An answer may be put here before that; nobody
+//! sees it until the call is settled. A caller that blocks leaves its waiter only when it is about to park,
+//! and looks again then: most calls of a system that it steers itself are settled before. Whoever settles
+//! says so first and looks for a waiter then, so one of the two sees the other. A caller that gives up
+//! withdraws under the system's lock, so either it finds the answer, or nobody will ever settle the call.
 
 use core::any::Any;
+use core::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use leno_kernel::Waiter;
@@ -18,13 +20,16 @@ use crate::{CallError, Refusal};
 
 /// See the module.
 pub(crate) struct Call<P, R> {
+    is_settled: AtomicBool,
+    has_waiter: AtomicBool,
     inner: Mutex<Inner<P, R>>,
 }
 
 struct Inner<P, R> {
     parameter: Option<P>,
     answer: Option<Result<R, CallError>>,
-    is_settled: bool,
+    /// What was put here when the system ended, and is dropped with the call, not under a lock.
+    void: Option<Result<R, CallError>>,
     waiter: Option<Waiter>,
 }
 
@@ -33,19 +38,27 @@ pub(crate) trait AnyCall: Send + Sync {
     /// The body has ended: that is the answer of one that gives nothing back.
     fn end(&self, coroutine: &Arc<str>) -> Option<Waiter>;
 
+    /// The answer that was put here is there for the caller. Whoever is returned is to be woken.
+    fn settle(&self) -> Option<Waiter>;
+
     /// Who waits for it, if it is parked or about to.
     fn waiter(&self) -> Option<Waiter>;
 
     /// There will be no answer.
     fn fail(&self, error: CallError) -> Option<Waiter>;
 
-    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
+    /// Nobody waits for an answer any more, so there is no parameter either; it is given back, to be dropped.
+    fn withdraw(&self) -> Box<dyn Send>;
+
+    fn as_any(&self) -> &dyn Any;
 }
 
 impl<P, R> Call<P, R> {
     pub(crate) fn new(parameter: P, waiter: Option<Waiter>) -> Call<P, R> {
-        let inner = Inner { parameter: Some(parameter), answer: None, is_settled: false, waiter };
-        Call { inner: Mutex::new(inner) }
+        let has_waiter = AtomicBool::new(waiter.is_some());
+        let inner =
+            Mutex::new(Inner { parameter: Some(parameter), answer: None, void: None, waiter });
+        Call { is_settled: AtomicBool::new(false), has_waiter, inner }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner<P, R>> {
@@ -58,27 +71,45 @@ impl<P, R> Call<P, R> {
 
     /// The answer, once.
     pub(crate) fn take_answer(&self) -> Option<Result<R, CallError>> {
-        self.lock().answer.take()
+        self.is_settled().then(|| self.lock().answer.take()).flatten()
+    }
+
+    /// The same; if nobody else knows the call any more, without locking it.
+    pub(crate) fn into_answer(self: Arc<Self>) -> Option<Result<R, CallError>> {
+        match Arc::try_unwrap(self) {
+            Ok(own) if own.is_settled() => {
+                own.inner.into_inner().unwrap_or_else(PoisonError::into_inner).answer
+            }
+            Ok(_) => None,
+            Err(shared) => shared.take_answer(),
+        }
     }
 
     /// Whether there is an answer, or was.
     pub(crate) fn is_settled(&self) -> bool {
-        self.lock().is_settled
+        self.is_settled.load(SeqCst)
     }
 
     /// Has another waiter woken.
     pub(crate) fn set_waiter(&self, waiter: Waiter) {
         let before = self.lock().waiter.replace(waiter);
+        self.has_waiter.store(true, SeqCst);
         drop(before);
     }
 
+    /// Puts the answer here, for when the call is settled.
+    pub(crate) fn put(&self, answer: Result<R, CallError>) {
+        debug_assert!(!self.is_settled(), "a call is settled once");
+        let mut inner = self.lock();
+        inner.void = inner.answer.replace(answer);
+    }
+}
+
+impl<P: Send + 'static, R: Send + 'static> Call<P, R> {
     /// Settles it. Whoever is returned is to be woken.
     pub(crate) fn answer(&self, answer: Result<R, CallError>) -> Option<Waiter> {
-        let mut inner = self.lock();
-        debug_assert!(!inner.is_settled, "a call is settled once");
-        inner.is_settled = true;
-        inner.answer = Some(answer);
-        inner.waiter.take()
+        self.put(answer);
+        self.settle()
     }
 }
 
@@ -92,6 +123,11 @@ impl<P: Send + 'static, R: Send + 'static> AnyCall for Call<P, R> {
         self.answer(answer)
     }
 
+    fn settle(&self) -> Option<Waiter> {
+        self.is_settled.store(true, SeqCst);
+        self.has_waiter.load(SeqCst).then(|| self.lock().waiter.take()).flatten()
+    }
+
     fn waiter(&self) -> Option<Waiter> {
         self.lock().waiter.clone()
     }
@@ -100,18 +136,20 @@ impl<P: Send + 'static, R: Send + 'static> AnyCall for Call<P, R> {
         self.answer(Err(error))
     }
 
-    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+    fn withdraw(&self) -> Box<dyn Send> {
+        Box::new(self.take_parameter())
+    }
+
+    fn as_any(&self) -> &dyn Any {
         self
     }
 }
 
 /// The call as whoever serves it knows it.
-pub(crate) fn typed<P: Send + 'static, R: Send + 'static>(
-    call: Arc<dyn AnyCall>,
-) -> Arc<Call<P, R>> {
-    match call.into_any().downcast() {
-        Ok(call) => call,
-        Err(_) => unreachable!("a coroutine is called through a handle of its own types"),
+pub(crate) fn typed<P: Send + 'static, R: Send + 'static>(call: &dyn AnyCall) -> &Call<P, R> {
+    match call.as_any().downcast_ref() {
+        Some(call) => call,
+        None => unreachable!("a coroutine is called through a handle of its own types"),
     }
 }
 

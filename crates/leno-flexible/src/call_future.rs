@@ -9,9 +9,8 @@ use std::task::Waker;
 use leno_kernel::Waiter;
 
 use crate::call::Call;
-use crate::party::Outsider;
-use crate::table::{Id, Requester};
-use crate::{CallError, Flexible, Refusal};
+use crate::table::Id;
+use crate::{CallError, Flexible, Refusal, turn};
 
 /// A call of a coroutine by a future; made by [`Flexible::call_async`].
 #[must_use = "a future does nothing unless it is polled"]
@@ -81,24 +80,22 @@ impl<P: Send + 'static, R: Send + 'static> CallFuture<P, R> {
         waker: &Waker,
     ) -> Result<(), Refusal> {
         let (id, waits) = (self.callee.id(), self.waits);
-        self.callee.shared().operate(|table| {
-            if !table.is_active(own) {
-                return Err(Refusal::TurnEnded { coroutine: table.cell(own).name.clone() });
-            }
-            let result =
-                if waits { table.call_wait(own, id, call) } else { table.call(own, id, call) };
-            result.inspect(|()| table.leaves_in(own, waker))
-        })
+        self.callee
+            .shared()
+            .operate(|table| {
+                if !table.is_active(own) {
+                    return Err(Refusal::TurnEnded { coroutine: table.cell(own).name.clone() });
+                }
+                let result =
+                    if waits { table.call_wait(own, id, call) } else { table.call(own, id, call) };
+                result.inspect(|()| table.leaves_in(own, waker))
+            })
+            .inspect(|()| turn::has_ended(self.callee.shared()))
     }
 
     fn call_from_outside(&self, call: &Arc<Call<P, R>>) -> Result<(), Refusal> {
         let (id, made) = (self.callee.id(), call.clone());
-        let from = Requester::Outside(Outsider::here());
-        self.callee.shared().operate_and_steer(
-            |table| table.call_from_outside(from, id, made),
-            None,
-            || call.is_settled(),
-        )
+        self.callee.shared().call_from_outside(id, made, None, || call.is_settled())
     }
 }
 

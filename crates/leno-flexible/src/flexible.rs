@@ -12,10 +12,9 @@ use leno_kernel::{
 
 use crate::call::{AnyCall, Call, refused};
 use crate::call_future::CallFuture;
-use crate::party::Outsider;
 use crate::shared::Shared;
 use crate::snapshot::Seen;
-use crate::table::{Id, Requester, Table};
+use crate::table::{Id, Table};
 use crate::{CallError, Party, Refusal, State, helm, turn};
 
 /// A coroutine that threads and coroutines can call: with a `P`, and it answers with an `R`.
@@ -224,13 +223,8 @@ impl<P: Send + 'static, R: Send + 'static> Flexible<P, R> {
                 call.take_answer().expect("whoever detaches from a coroutine answers first")
             }
             None => {
-                let from = Requester::Outside(Outsider::here());
                 let made = call.clone();
-                shared.operate_and_steer(
-                    |table| table.call_from_outside(from, self.id(), made),
-                    limit,
-                    || call.is_settled(),
-                )?;
+                shared.call_from_outside(self.id(), made, limit, || call.is_settled())?;
                 self.wait_for_answer(call, limit)
             }
         }
@@ -239,8 +233,8 @@ impl<P: Send + 'static, R: Send + 'static> Flexible<P, R> {
     /// Blocks the calling thread until the call is settled; it steers meanwhile, if nobody else does.
     #[track_caller]
     fn wait_for_answer(&self, call: Arc<Call<P, R>>, limit: Option<Time>) -> Result<R, CallError> {
-        if let Some(answer) = call.take_answer() {
-            return answer;
+        if call.is_settled() {
+            return call.into_answer().expect("a settled call has its answer once");
         }
         let (shared, sign) = (self.shared(), &self.named.sign);
         let is_free = || shared.is_threadless && shared.lock().has_free_helm();

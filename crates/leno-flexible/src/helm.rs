@@ -10,7 +10,7 @@
 //!             C5  park, unless answered; go to C4, whoever has woken it
 //!   steer     S1  locked: schedule; if nobody is ready, leave the helm, done
 //!             S2  poll, not locked
-//!             S3  locked: put the body back; if answered, leave the helm, and hand over; else go to S1
+//!             S3  locked: perform what has ended the turn; put the body back; if answered, leave the helm, and hand over; else go to S1
 //!   hand over H1  locked, the helm is free: if nobody is ready, done
 //!             H2  is somebody before C3, it will look; else has somebody woken who is at C5, if there is one;
 //!                 else takes the helm for a helper
@@ -42,8 +42,8 @@ use leno_kernel::{Reason, Time, Waiter, can_park, help, now, park_deaf, world};
 
 use crate::call::AnyCall;
 use crate::shared::Shared;
-use crate::table::{Ending, Id, Next, Stackless, Table};
-use crate::turn;
+use crate::table::{Ending, Id, Leave, Next, Stackless, Table};
+use crate::turn::{self, Ends};
 
 /// Wakes a body that waits for something outside.
 struct Rouser {
@@ -108,8 +108,10 @@ pub(crate) fn steer(
     let mut guard = Guard { shared, is_armed: true };
     loop {
         let back = match next.take() {
-            Some(Next::Poll { id, stackless, turn }) => {
-                Some((id, poll(shared, id, stackless, turn)))
+            Some(Next::Poll { id, stackless, turn, call }) => {
+                let turn = turn::begin(shared, id, turn, call, Some(&stackless.waker));
+                let body = poll(shared, id, stackless, &turn);
+                Some((id, body, turn.take_leave()))
             }
             Some(Next::Run { .. }) => unreachable!("whoever has a stack has a home core"),
             Some(Next::InVain | Next::Nobody) => None,
@@ -140,11 +142,22 @@ pub(crate) fn steer(
 /// S3 and S1.
 fn step(
     table: &mut Table,
-    back: Option<(Id, Option<Stackless>)>,
+    back: Option<(Id, Option<Stackless>, Option<Leave>)>,
     is_done: impl FnOnce() -> bool,
 ) -> Step {
     let was_turn = back.is_some();
-    if let Some((id, stackless)) = back {
+    if let Some((id, mut stackless, leave)) = back {
+        if leave == Some(Leave::Detach)
+            && let Some(body) = stackless.take_if(|_| !world::is_here())
+        {
+            stackless = table.detach_directly(id, body);
+            if stackless.is_none() {
+                return Step::Left;
+            }
+        }
+        if let Some(leave) = leave {
+            table.leave(id, leave);
+        }
         table.polled(id, stackless);
     }
     if table.is_stopped() {
@@ -167,8 +180,7 @@ fn step(
 }
 
 /// S2: one turn. Gives the body back, unless it has ended.
-fn poll(shared: &Arc<Shared>, id: Id, mut stackless: Stackless, number: u64) -> Option<Stackless> {
-    let turn = turn::begin(shared, id, number);
+fn poll(shared: &Arc<Shared>, id: Id, mut stackless: Stackless, turn: &Ends) -> Option<Stackless> {
     let polled = catch_unwind(AssertUnwindSafe(|| {
         stackless.inner.take().into_iter().for_each(Waker::wake);
         let mut context = Context::from_waker(&stackless.waker);
@@ -182,8 +194,10 @@ fn poll(shared: &Arc<Shared>, id: Id, mut stackless: Stackless, number: u64) -> 
     };
     drop_body(stackless);
     if unwind::is_exit(&*payload) {
-        drop(turn);
         resume_unwind(payload);
+    }
+    if let Some(leave) = turn.take_leave() {
+        shared.operate(|table| table.leave(id, leave));
     }
     end(shared, id, Ending::Panicked(payload));
     None
@@ -191,7 +205,7 @@ fn poll(shared: &Arc<Shared>, id: Id, mut stackless: Stackless, number: u64) -> 
 
 /// A body has not come to its end.
 fn end(shared: &Arc<Shared>, id: Id, ending: Ending) {
-    let mut nothing = None::<fn(Arc<dyn AnyCall>) -> Option<Waiter>>;
+    let mut nothing = None::<fn(&dyn AnyCall) -> Option<Waiter>>;
     if let Some(failure) = shared.operate(|table| table.end(id, ending, &mut nothing)) {
         shared.report(failure);
     }
@@ -220,7 +234,7 @@ pub(crate) fn sweep(shared: &Arc<Shared>) {
         });
         let Some((id, stackless)) = body else { return };
         // Its destructors are its own doing, too; a turn it is not.
-        let turn = turn::begin(shared, id, 0);
+        let turn = turn::begin(shared, id, 0, None, None);
         drop_body(stackless);
         drop(turn);
         end(shared, id, Ending::Exited);
@@ -231,7 +245,7 @@ pub(crate) fn sweep(shared: &Arc<Shared>) {
 /// future: then whoever steers sees to it.
 pub(crate) fn stop_and_sweep(shared: &Arc<Shared>) {
     shared.operate(Table::stop);
-    if turn::current(shared).is_some() {
+    if turn::coroutine(shared).is_some() {
         return;
     }
     // One that cannot wait leaves it to whoever steers.

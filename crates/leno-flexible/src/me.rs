@@ -7,7 +7,7 @@ use std::sync::Arc;
 use leno_kernel::{can_park, current_stack};
 
 use crate::builder::Builder;
-use crate::call::typed;
+use crate::call::{AnyCall, typed};
 use crate::shared::Shared;
 use crate::table::{Id, Table};
 use crate::{Flexible, Party, Refusal, State};
@@ -52,7 +52,7 @@ impl<P: Send + 'static, R: Send + 'static> Me<P, R> {
     /// ```
     pub fn parameter(&mut self) -> Option<P> {
         let call = self.shared.lock().cell(self.id).caller.as_ref()?.call.clone();
-        typed::<P, R>(call).take_parameter()
+        typed::<P, R>(&*call).take_parameter()
     }
 
     /// Who has called, if anyone.
@@ -79,7 +79,7 @@ impl<P: Send + 'static, R: Send + 'static> Me<P, R> {
     pub fn detach(&mut self, answer: R) {
         self.last = None;
         // Left and dropped here, not under the lock, if nobody has called.
-        let mut settle = Some(|call| typed::<P, R>(call).answer(Ok(answer)));
+        let mut settle = Some(|call: &dyn AnyCall| typed::<P, R>(call).answer(Ok(answer)));
         self.leave(|table, id| {
             table.detach(id, &mut settle);
             Ok(())

@@ -7,8 +7,9 @@ use leno_kernel::{
     Object, Reason, Time, Waiter, Wake, current_stack, exit, park, park_until, world,
 };
 
+use crate::call::AnyCall;
 use crate::party::Outsider;
-use crate::table::{Id, Leavings, Requester, Table};
+use crate::table::{Id, Leavings, Next, Requester, Table};
 use crate::{Failure, Refusal, helm, turn};
 
 /// Is told of failures that reach no caller.
@@ -85,29 +86,34 @@ impl Shared {
         result
     }
 
-    /// The same for one who waits for what comes of it, and steers meanwhile, if nobody else does and there
-    /// is no home core, until `is_settled` or `limit`.
-    pub(crate) fn operate_and_steer<T>(
+    /// A call from outside, by one who waits for what comes of it, and steers meanwhile, if nobody else does
+    /// and there is no home core, until `is_settled` or `limit`.
+    pub(crate) fn call_from_outside(
         self: &Arc<Self>,
-        f: impl FnOnce(&mut Table) -> T,
+        m: Id,
+        call: Arc<dyn AnyCall>,
         limit: Option<Time>,
         is_settled: impl Fn() -> bool,
-    ) -> T {
+    ) -> Result<(), Refusal> {
+        let from = Requester::Outside(Outsider::here());
         if !self.is_threadless {
-            return self.operate_from_outside(f);
+            return self.operate_from_outside(|table| table.call_from_outside(from, m, call));
         }
         let in_world = world::is_here();
-        let (result, takes_helm, first) = self.operate(|table| {
-            let result = f(table);
-            let takes_helm = table.take_helm();
+        let mut from = Some(from);
+        let first = self.operate(|table| {
             // In a world others may do something first.
-            let first = (takes_helm && !in_world).then(|| table.schedule());
-            (result, takes_helm, first)
-        });
-        if takes_helm {
-            helm::steer(self, first, limit, is_settled);
+            if !in_world && let Some(next) = table.call_directly(&mut from, m, &call) {
+                return Ok(Some(next));
+            }
+            table.call_from_outside(from.take().expect("nobody has called"), m, call)?;
+            let takes_helm = table.take_helm();
+            Ok(takes_helm.then(|| if in_world { Next::InVain } else { table.schedule() }))
+        })?;
+        if let Some(first) = first {
+            helm::steer(self, (!in_world).then_some(first), limit, is_settled);
         }
-        result
+        Ok(())
     }
 
     /// A body has panicked, and nobody has called it.
@@ -125,7 +131,7 @@ impl Shared {
     /// The coroutine of this system that runs the calling code.
     pub(crate) fn current(self: &Arc<Self>) -> Option<Id> {
         if self.is_threadless {
-            return turn::current(self).map(|(id, _)| id);
+            return turn::coroutine(self);
         }
         let co = current_stack()?;
         self.lock().of_co(co)

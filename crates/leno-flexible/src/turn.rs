@@ -3,6 +3,10 @@
 //! A stackless body runs on the stack of whoever steers its system. What it does is its coroutine's doing,
 //! and not that thread's; and it must not block, or nobody would steer. Both are found out here.
 //!
+//! A turn also knows whose call is served in it, which cannot change meanwhile, except that it is withdrawn;
+//! and an operation that ends it, if that can wait until the poll has come back: then the table is locked
+//! once for both. It is performed before whatever else the coroutine does in this turn.
+//!
 //! Several turns may be under way on one thread, one on top of the other: a body of one system calls a
 //! coroutine of another. In a world all threads are on one thread of the machine, so each turn says to
 //! whom it belongs.
@@ -11,21 +15,51 @@
 
 use core::cell::RefCell;
 use std::sync::Arc;
+use std::task::Waker;
 
 use leno_kernel::{Co, who};
 
+use crate::call::AnyCall;
 use crate::shared::Shared;
-use crate::table::Id;
+use crate::table::{Id, Leave};
 
 /// One turn.
-#[derive(Clone, Copy)]
-struct Turn {
+pub(crate) struct Turn {
     /// The kernel's coroutine that steers, or the thread of a world; `None` on a plain thread.
     steered_by: Option<Co>,
     /// Where its system is, which lives as long as the turn.
     system: usize,
     id: Id,
-    number: u64,
+    pub(crate) number: u64,
+    /// The call that is served.
+    pub(crate) call: Option<Arc<dyn AnyCall>>,
+    /// The data of the body's own waker: whoever polls a part of it with another one has it woken.
+    waker: Option<*const ()>,
+    pub(crate) end: End,
+}
+
+/// Whether a turn has ended, though its poll has not come back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// It goes on.
+    Open,
+    /// By this, which is still to be performed.
+    By(Leave),
+    /// By something that was performed.
+    Done,
+}
+
+impl Turn {
+    /// Whether this wakes the body as a whole.
+    pub(crate) fn is_own(&self, waker: &Waker) -> bool {
+        self.waker == Some(waker.data())
+    }
+
+    fn take_leave(&mut self) -> Option<Leave> {
+        let End::By(leave) = self.end else { return None };
+        self.end = End::Done;
+        Some(leave)
+    }
 }
 
 thread_local!(static TURNS: RefCell<Vec<Turn>> = const { RefCell::new(Vec::new()) });
@@ -36,10 +70,29 @@ pub(crate) struct Ends {
     number: u64,
 }
 
+impl Ends {
+    /// What is still to be performed, once.
+    pub(crate) fn take_leave(&self) -> Option<Leave> {
+        TURNS.with_borrow_mut(|turns| {
+            let place = self.place(turns)?;
+            turns[place].take_leave()
+        })
+    }
+
+    /// It is the last one, or near.
+    fn place(&self, turns: &[Turn]) -> Option<usize> {
+        turns.iter().rposition(|turn| (turn.system, turn.number) == (self.system, self.number))
+    }
+}
+
 impl Drop for Ends {
     fn drop(&mut self) {
-        let own = (self.system, self.number);
-        TURNS.with_borrow_mut(|turns| turns.retain(|turn| (turn.system, turn.number) != own));
+        let ended = TURNS.with_borrow_mut(|turns| {
+            let place = self.place(turns)?;
+            Some(turns.remove(place))
+        });
+        // Not before, since a call may be dropped with it.
+        drop(ended);
     }
 }
 
@@ -52,28 +105,47 @@ fn address(shared: &Arc<Shared>) -> usize {
 }
 
 /// A turn of this coroutine begins. No other turn of its system has this number.
-pub(crate) fn begin(shared: &Arc<Shared>, id: Id, number: u64) -> Ends {
-    let system = address(shared);
-    let turn = Turn { steered_by: here(), system, id, number };
+pub(crate) fn begin(
+    shared: &Arc<Shared>,
+    id: Id,
+    number: u64,
+    call: Option<Arc<dyn AnyCall>>,
+    waker: Option<&Waker>,
+) -> Ends {
+    let (system, waker) = (address(shared), waker.map(Waker::data));
+    let turn = Turn { steered_by: here(), system, id, number, call, waker, end: End::Open };
     TURNS.with_borrow_mut(|turns| turns.push(turn));
     Ends { system, number }
 }
 
 /// The innermost turn of the calling code.
-fn innermost() -> Option<Turn> {
-    TURNS.with_borrow(|turns| {
+fn innermost<T>(f: impl FnOnce(&mut Turn) -> Option<T>) -> Option<T> {
+    TURNS.with_borrow_mut(|turns| {
         let own = (!turns.is_empty()).then(here)?;
-        turns.iter().rev().find(|turn| turn.steered_by == own).copied()
+        turns.iter_mut().rev().find(|turn| turn.steered_by == own).and_then(f)
     })
 }
 
 /// Whether the calling code is a stackless body, of whatever system.
 pub(crate) fn is_here() -> bool {
-    innermost().is_some()
+    innermost(|_| Some(())).is_some()
 }
 
-/// The stackless coroutine of this system that runs the calling code, with the number of its turn.
-pub(crate) fn current(shared: &Arc<Shared>) -> Option<(Id, u64)> {
-    let turn = innermost().filter(|turn| turn.system == address(shared))?;
-    Some((turn.id, turn.number))
+/// The turn of the stackless coroutine of this system that runs the calling code. `f` runs no code of users.
+pub(crate) fn current<T>(shared: &Arc<Shared>, f: impl FnOnce(Id, &mut Turn) -> T) -> Option<T> {
+    innermost(|turn| (turn.system == address(shared)).then(|| f(turn.id, turn)))
+}
+
+/// The stackless coroutine of this system that runs the calling code. What it has still to do is done.
+pub(crate) fn coroutine(shared: &Arc<Shared>) -> Option<Id> {
+    let (id, leave) = current(shared, |id, turn| (id, turn.take_leave()))?;
+    if let Some(leave) = leave {
+        shared.operate(|table| table.leave(id, leave));
+    }
+    Some(id)
+}
+
+/// The turn of the calling code has ended, by an operation that was performed.
+pub(crate) fn has_ended(shared: &Arc<Shared>) {
+    current(shared, |_, turn| turn.end = End::Done);
 }

@@ -1,6 +1,9 @@
-//! Readers and writers: one lock and a condition, and the locks that others offer.
+//! Readers and writers: one lock and a condition, a thread that decides and answers by channels, and the locks
+//! that others offer.
 
-use std::sync::{Condvar, Mutex, RwLock};
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, RwLock, mpsc};
+use std::thread::JoinHandle;
 
 use super::{InVain, Shared, contender};
 use crate::contender::Contender;
@@ -8,6 +11,7 @@ use crate::contender::Contender;
 pub fn peers(threads: u64) -> Vec<Contender> {
     vec![
         contender("thread", threads, Monitor::default),
+        contender("thread channel", threads, move || Channels::new(threads as usize)),
         contender("thread rwlock", threads, || Std(RwLock::new(0))),
         contender("parking_lot", threads, || Lot(parking_lot::RwLock::new(0))),
     ]
@@ -54,6 +58,73 @@ impl Shared for Monitor {
 
     fn in_vain(&self) -> Option<u64> {
         self.in_vain.get()
+    }
+}
+
+/// What a thread asks for.
+enum Ask {
+    Enter { thread: usize, is_writer: bool },
+    Leave { is_writer: bool },
+}
+
+/// A thread decides who enters, in order of arrival, and tells each by a channel of its own.
+struct Channels {
+    ask: Option<mpsc::Sender<Ask>>,
+    enter: Vec<Mutex<mpsc::Receiver<()>>>,
+    server: Option<JoinHandle<()>>,
+}
+
+impl Channels {
+    fn new(threads: usize) -> Self {
+        let (ask, asked) = mpsc::channel();
+        let (tell, enter): (Vec<mpsc::Sender<()>>, Vec<_>) =
+            (0..threads).map(|_| mpsc::channel()).unzip();
+        let server = std::thread::spawn(move || {
+            let (mut readers, mut is_writing, mut waiting) = (0, false, VecDeque::new());
+            for ask in asked.iter() {
+                match ask {
+                    Ask::Enter { thread, is_writer } => waiting.push_back((thread, is_writer)),
+                    Ask::Leave { is_writer: true } => is_writing = false,
+                    Ask::Leave { is_writer: false } => readers -= 1,
+                }
+                while let Some((thread, is_writer)) = waiting.front().copied() {
+                    if is_writing || is_writer && readers > 0 {
+                        break;
+                    }
+                    waiting.pop_front();
+                    if is_writer {
+                        is_writing = true
+                    } else {
+                        readers += 1
+                    }
+                    let _ = tell[thread].send(());
+                }
+            }
+        });
+        let enter = enter.into_iter().map(Mutex::new).collect();
+        Self { ask: Some(ask), enter, server: Some(server) }
+    }
+}
+
+impl Shared for Channels {
+    fn operate(&self, thread: usize, n: u64) {
+        let is_writer = writes(thread, n);
+        let ask = self.ask.as_ref().expect("there until it is dropped");
+        ask.send(Ask::Enter { thread, is_writer }).expect("it serves");
+        self.enter[thread].lock().expect("nobody panics").recv().expect("it serves");
+        std::hint::black_box(n);
+        ask.send(Ask::Leave { is_writer }).expect("it serves");
+    }
+
+    fn in_vain(&self) -> Option<u64> {
+        Some(0)
+    }
+}
+
+impl Drop for Channels {
+    fn drop(&mut self) {
+        drop(self.ask.take());
+        self.server.take().into_iter().for_each(|own| own.join().expect("it does not panic"));
     }
 }
 

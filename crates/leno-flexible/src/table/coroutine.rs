@@ -116,12 +116,12 @@ impl Table {
     }
 
     /// 4.5, 4.6, 4.14. Detach: `settle` gives the answer to the call, and is left if there is none.
-    pub(crate) fn detach<F: FnOnce(Arc<dyn AnyCall>) -> Option<Waiter>>(
+    pub(crate) fn detach<F: FnOnce(&dyn AnyCall) -> Option<Waiter>>(
         &mut self,
         m: Id,
         settle: &mut Option<F>,
     ) {
-        let mut settle = |call| settle.take().and_then(|settle| settle(call));
+        let mut settle = |call: Arc<dyn AnyCall>| settle.take().and_then(|settle| settle(&*call));
         let rule = match self.cell_mut(m).caller.take() {
             Some(Caller { from: Requester::Coroutine(n, _), call }) => {
                 // It will be scheduled, and needs no other waking.

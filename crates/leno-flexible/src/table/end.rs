@@ -1,7 +1,6 @@
 //! Rules 4.1, 4.2, 4.13: how bodies end.
 
 use core::any::Any;
-use std::sync::Arc;
 
 use leno_kernel::Waiter;
 
@@ -23,7 +22,7 @@ impl Table {
     /// A body has ended. What it has panicked with is given back, if nobody has called it.
     ///
     /// `settle` gives the body's last answer to the call, if it has one, and is left if there is none.
-    pub(crate) fn end<F: FnOnce(Arc<dyn AnyCall>) -> Option<Waiter>>(
+    pub(crate) fn end<F: FnOnce(&dyn AnyCall) -> Option<Waiter>>(
         &mut self,
         m: Id,
         ending: Ending,
@@ -34,7 +33,7 @@ impl Table {
             (Some(Caller { from, call }), ending) => {
                 let waiter = match ending {
                     Ending::Returned => match settle.take() {
-                        Some(settle) => settle(call),
+                        Some(settle) => settle(&*call),
                         None => call.end(&name),
                     },
                     Ending::Panicked(payload) => {

@@ -3,7 +3,7 @@
 //! Every operation is one critical section, whoever performs it, so operations are atomic (F64). In it
 //! the rules of [`model`](crate::model) are applied, with the same names: `coroutine.rs` has what the
 //! active coroutine does, `outside.rs` what threads do, `schedule.rs` what happens by itself, `end.rs`
-//! how bodies end. A request is attached in the very operation that makes that possible; scheduling is a
+//! how bodies end, `direct.rs` several of them at once, where nothing can come between. A request is attached in the very operation that makes that possible; scheduling is a
 //! step of its own.
 //!
 //! Invariants, besides those of [`Configuration::check`](crate::model::Configuration::check):
@@ -16,6 +16,7 @@
 //! Deliberately not here: stacks, cores, parking.
 
 mod coroutine;
+mod direct;
 mod end;
 mod outside;
 mod schedule;
@@ -36,7 +37,7 @@ use crate::{Label, Rule, State};
 
 pub(crate) use end::Ending;
 pub(crate) use schedule::{Body, Next};
-pub(crate) use stackless::Stackless;
+pub(crate) use stackless::{Leave, Stackless};
 
 /// What an operation leaves for when the lock is free.
 pub(crate) struct Leavings {

@@ -104,11 +104,13 @@ impl Table {
         let pending = |request: &Request| request.call.as_ref().is_some_and(is_it);
         if let Some(place) = cell.requests.iter().position(pending) {
             let request = cell.requests.remove(place);
+            self.garbage.push(call.withdraw());
             self.tell_rule(Rule::WithdrawPending, &request.from, Some(m));
             return None;
         }
         let caller = cell.caller.take_if(|caller| is_it(&caller.call))?;
         let state = cell.state;
+        self.garbage.push(call.withdraw());
         self.tell_rule(Rule::WithdrawServed, &caller.from, Some(m));
         self.attach(m);
         Some(state)

@@ -1,9 +1,12 @@
 //! Rules 4.16 to 4.18: what happens by itself.
 
+use std::sync::Arc;
+
 use leno_kernel::policy::{Candidate, Choice, ChoiceKind};
 use leno_kernel::{Co, choose, has_policy};
 
 use super::{Caller, Id, Request, Requester, Stackless, Table};
+use crate::call::AnyCall;
 use crate::policy::{Pending, Waiting};
 use crate::{Rule, State};
 
@@ -30,6 +33,8 @@ pub(crate) enum Next {
         stackless: Stackless,
         /// The number of its turn, which no other has.
         turn: u64,
+        /// What it serves.
+        call: Option<Arc<dyn AnyCall>>,
     },
 }
 
@@ -54,7 +59,8 @@ impl Table {
         let cell = self.cell_mut(id);
         if let Some(mut stackless) = cell.stackless.take() {
             stackless.inner = cell.inner.take();
-            return Next::Poll { id, stackless, turn };
+            let call = cell.caller.as_ref().map(|caller| caller.call.clone());
+            return Next::Poll { id, stackless, turn, call };
         }
         Next::Run { id, co: cell.co, body: cell.body.take(), stack_size: cell.stack_size }
     }

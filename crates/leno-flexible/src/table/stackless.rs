@@ -7,6 +7,7 @@ use leno_kernel::Waiter;
 
 use super::{Id, Requester, Table};
 use crate::State;
+use crate::call::AnyCall;
 
 /// A body without a stack: a future, and what wakes it.
 pub(crate) struct Stackless {
@@ -16,7 +17,27 @@ pub(crate) struct Stackless {
     pub(crate) inner: Option<Waker>,
 }
 
+/// What ends a turn and is never refused, so that it can be performed when the poll has come back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Leave {
+    /// 4.5, 4.6, 4.14; the answer is with the call already.
+    Detach,
+    /// 4.9.
+    Passivate,
+    /// 4.10.
+    Yield,
+}
+
 impl Table {
+    /// The active coroutine ends its turn.
+    pub(crate) fn leave(&mut self, id: Id, leave: Leave) {
+        match leave {
+            Leave::Detach => self.detach(id, &mut Some(|call: &dyn AnyCall| call.settle())),
+            Leave::Passivate => self.passivate(id),
+            Leave::Yield => self.yield_now(id),
+        }
+    }
+
     /// Takes the helm, if somebody could be scheduled and nobody has it.
     pub(crate) fn take_helm(&mut self) -> bool {
         let takes = self.has_free_helm();
