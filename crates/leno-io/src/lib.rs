@@ -39,6 +39,7 @@
 pub mod fs;
 mod limit;
 pub mod memory;
+mod named;
 pub mod net;
 mod os;
 pub mod process;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use leno_channel::{Select, bounded};
-use leno_io::net::{TcpListener, TcpStream};
+use leno_io::net::{TcpListener, TcpStream, UdpSocket, UnixListener, UnixStream};
 use leno_kernel::{LocalSystem, block_on, sleep, spawn_local};
 use support::{LONG, MS, MUCH, kind, listener, on_a_core, pair, run};
 
@@ -284,6 +284,38 @@ fn nobody_listens_and_that_is_said() {
         let none: &[std::net::SocketAddr] = &[];
         assert_eq!(kind(TcpStream::connect(none)), ErrorKind::InvalidInput);
         assert_eq!(kind(TcpListener::bind("here")), ErrorKind::InvalidInput);
+    });
+}
+
+/// The real system's errors have a number and no name; these say who was meant.
+#[test]
+fn errors_say_which_address_they_are_about() {
+    let (taken, address) = listener();
+    let gone = listener().1;
+    let path = std::env::temp_dir().join(format!("leno-io-nobody-{}", std::process::id()));
+    let refused = format!("connect to {gone}: Connection refused (os error 111)");
+    run(move || {
+        let text = |error: std::io::Error| error.to_string();
+        assert_eq!(TcpStream::connect(gone).map_err(text).unwrap_err(), refused);
+        let connect = TcpStream::connect_async(gone);
+        assert_eq!(block_on(connect).map_err(text).unwrap_err(), refused);
+        let in_use = format!("bind to {address}: Address already in use (os error 98)");
+        assert_eq!(TcpListener::bind(address).map_err(text).unwrap_err(), in_use);
+        let first = UdpSocket::bind(address).unwrap();
+        assert_eq!(UdpSocket::bind(address).map_err(text).unwrap_err(), in_use);
+        drop((first, taken));
+        let nobody =
+            format!("connect to {path:?} (pathname): No such file or directory (os error 2)");
+        assert_eq!(UnixStream::connect(&path).map_err(text).unwrap_err(), nobody);
+        let connect = UnixStream::connect_async(&path);
+        assert_eq!(block_on(connect).map_err(text).unwrap_err(), nobody);
+        let nowhere = path.join("below");
+        let said = UnixListener::bind(&nowhere).map_err(text).unwrap_err();
+        assert!(said.starts_with(&format!("bind to {nowhere:?}: No such file")), "{said}");
+        // Such a label is too long for any server to be asked.
+        let long = "a".repeat(64);
+        let unknown = leno_io::net::resolve((&*long, 80)).map_err(text).unwrap_err();
+        assert!(unknown.starts_with(&format!("look up {long:?}: ")), "{unknown}");
     });
 }
 

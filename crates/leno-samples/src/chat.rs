@@ -192,8 +192,8 @@ fn write_out(stream: &TcpStream, outbox: &Receiver<Line>, stopped: &Stopped) {
     let mut out = BufWriter::new(stream);
     let result = loop {
         let next = leno::channel::select! {
-            recv(*outbox) -> line => line.ok(),
-            recv(*stopped.order()) -> _ => None,
+            recv(outbox) -> line => line.ok(),
+            recv(stopped.order()) -> _ => None,
         };
         let Ok(Some(line)) = next else { break out.write_all(b"* good bye\n") };
         let lines = std::iter::once(line).chain(outbox.try_iter());

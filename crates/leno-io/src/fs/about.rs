@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::caller::{offload, offload_async};
-use super::error::naming;
+use crate::named::naming;
 
 /// What the system knows about a file. Links are followed.
 ///

@@ -4,8 +4,8 @@ use std::fs::{FileTimes, Metadata, Permissions};
 use std::io;
 
 use super::caller::{offload, offload_async};
-use super::error::naming;
 use super::file::File;
+use crate::named::naming;
 
 impl File {
     /// What the system knows about the file.

@@ -4,9 +4,9 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 
 use super::caller::{offload, offload_async};
-use super::error::{named, naming};
 use super::file::File;
 use super::options::OpenOptions;
+use crate::named::{named, naming};
 
 /// Above that the size that a file says it has is not believed at once.
 const LARGE: u64 = 1 << 30;

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use leno_kernel::{Time, deadline_in};
 
 use super::backend::{self, Backend};
-use super::error::naming;
 use super::options::OpenOptions;
+use crate::named::naming;
 use crate::streak::Streak;
 
 /// An open file, as [`std::fs::File`]: for coroutines and threads by [`Read`](io::Read),

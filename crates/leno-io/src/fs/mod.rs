@@ -46,7 +46,6 @@ pub(crate) mod buffer;
 pub(crate) mod caller;
 mod contents;
 pub(crate) mod ended;
-pub(crate) mod error;
 mod file;
 pub(crate) mod flight;
 mod for_futures;

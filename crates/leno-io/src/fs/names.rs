@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use super::caller::{offload, offload_async};
-use super::error::naming;
+use crate::named::naming;
 
 /// Makes a folder.
 ///

@@ -7,9 +7,9 @@ use std::path::Path;
 
 use super::backend::{self, Backend};
 use super::caller::{Caller, caller, offload, offload_async};
-use super::error::naming;
 use super::file::File;
 use super::open;
+use crate::named::naming;
 
 /// How a file is opened, as [`std::fs::OpenOptions`]; of [`File::options`].
 ///

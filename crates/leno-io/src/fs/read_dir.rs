@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::caller::{offload, offload_async};
-use super::error::naming;
+use crate::named::naming;
 
 /// How many entries are fetched at a time.
 const BATCH: usize = 64;

@@ -99,7 +99,7 @@ impl File {
     }
 
     pub(super) fn too_short(&self, what: &'static str, kind: ErrorKind) -> io::Error {
-        super::error::named(what, &self.path, kind.into())
+        crate::named::named(what, &self.path, kind.into())
     }
 
     /// Has all that was written reach the disk, and what the system knows about the file too.
@@ -191,7 +191,7 @@ impl Write for File {
 /// Moves the cursor, which takes no time.
 impl Seek for &File {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        (&*self.inner).seek(to).map_err(super::error::naming("seek in", &self.path))
+        (&*self.inner).seek(to).map_err(crate::named::naming("seek in", &self.path))
     }
 }
 

@@ -16,9 +16,9 @@ use rustix::io::{Errno, ReadWriteFlags, preadv2};
 use super::action::{Action, PARTS};
 use super::backend::Backend;
 use super::caller::{Caller, caller};
-use super::error::naming;
 use super::file::File;
 use super::{ended, helper};
+use crate::named::naming;
 use crate::raw::ring::{self, Ring};
 
 /// Where the file's cursor is.

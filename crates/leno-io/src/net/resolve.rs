@@ -22,6 +22,7 @@ use leno_channel::{Receiver, RecvTimeoutError, Sender, Shared, shared};
 
 use super::address::{Endpoint, ToSocketAddrs};
 use crate::memory::{Address as _, ambient};
+use crate::named::naming;
 
 /// How many questions are asked at a time.
 const MOST: usize = 4;
@@ -187,5 +188,6 @@ fn help() {
 }
 
 fn look_up(host: &str, port: u16) -> Answer {
-    Ok((host, port).to_socket_addrs()?.collect())
+    let found = (host, port).to_socket_addrs();
+    Ok(found.map_err(naming("look up", host))?.collect())
 }

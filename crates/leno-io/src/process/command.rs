@@ -11,6 +11,7 @@ use leno_kernel::deadline_in;
 
 use super::child::Child;
 use super::output::{gather, output_of};
+use crate::named::named;
 
 /// How a child process is started, as [`std::process::Command`].
 ///
@@ -137,9 +138,7 @@ impl Command {
         let spawned = leno_kernel::io::permit()
             .and_then(|()| self.inner.spawn())
             .and_then(|child| Child::new(child, self.kill_on_drop));
-        spawned.map_err(|error| {
-            crate::fs::error::named("start", Path::new(self.inner.get_program()), error)
-        })
+        spawned.map_err(|error| named("start", self.inner.get_program(), error))
     }
 
     /// Starts it and waits until it has ended.

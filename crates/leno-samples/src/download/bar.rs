@@ -78,7 +78,7 @@ pub fn show(jobs: u64, news: &Receiver<News>, screen: &mut impl Write) -> io::Re
     let mut is_over = false;
     while !is_over {
         let is_time = select! {
-            recv(*news) -> heard => match heard {
+            recv(news) -> heard => match heard {
                 Ok(heard) => { bar.hear(heard); false }
                 Err(_closed) => { is_over = true; true }
             },

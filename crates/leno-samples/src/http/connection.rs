@@ -75,7 +75,7 @@ impl<H: Fn(&mut Request<'_>, Answer<'_>) -> io::Result<()>> Connection<'_, H> {
             || select! {
                 priority;
                 source(self.stream.readable()) -> ready => ready.is_ok(),
-                recv(*self.stopped.order()) -> _ => false,
+                recv(self.stopped.order()) -> _ => false,
                 after(self.limits.idle) => false,
             } == Ok(true)
     }

@@ -12,6 +12,7 @@ use leno_kernel::io::Interest;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::memory::ambient;
+use crate::named::addressing;
 use crate::net::exhausted::explained;
 use crate::net::inner::{Inner, Tried};
 use crate::streak::{give_way, give_way_async};
@@ -26,10 +27,11 @@ impl Inner<TcpStream> {
         if let Some(host) = ambient::here()? {
             return Ok(Inner::memory(host.connect_until(address, deadline)?));
         }
-        let inner = begin(address)?;
+        let explain = addressing("connect to", address);
+        let inner = begin(address).map_err(&explain)?;
         give_way();
         let connected = inner.io(Interest::WRITE, deadline, || inner.connected());
-        connected.map_err(|error| too_late(error, address))?;
+        connected.map_err(|error| explain(too_late(error, address)))?;
         Ok(inner)
     }
 
@@ -38,9 +40,10 @@ impl Inner<TcpStream> {
         if let Some(host) = ambient::here()? {
             return Ok(Inner::memory(host.connect_async(address).await?));
         }
-        let inner = begin(address)?;
+        let explain = addressing("connect to", address);
+        let inner = begin(address).map_err(&explain)?;
         give_way_async().await;
-        inner.io_async(Interest::WRITE, || inner.connected()).await?;
+        inner.io_async(Interest::WRITE, || inner.connected()).await.map_err(explain)?;
         Ok(inner)
     }
 

@@ -9,6 +9,7 @@ use std::os::fd::AsFd;
 use socket2::SockRef;
 
 use crate::memory::{BACKLOG, ambient};
+use crate::named::addressing;
 use crate::net::accept::accept;
 use crate::net::exhausted::explained;
 use crate::net::inner::{Inner, Tried};
@@ -122,7 +123,8 @@ impl Inner<TcpListener> {
             return Ok(Inner::memory(host.listen_at(address, BACKLOG)?));
         }
         leno_kernel::io::permit()?;
-        Inner::os(TcpListener::bind(address).map_err(explained)?)
+        let bound = TcpListener::bind(address).map_err(explained);
+        Inner::os(bound.map_err(addressing("bind to", address))?)
     }
 
     pub(crate) fn accept(&self) -> Tried<(Inner<TcpStream>, SocketAddr)> {

@@ -8,6 +8,7 @@ use std::io;
 use std::net::{SocketAddr, UdpSocket};
 
 use crate::memory::ambient;
+use crate::named::addressing;
 use crate::net::exhausted::explained;
 use crate::net::inner::{Inner, Tried};
 use crate::net::memory::not_here;
@@ -20,13 +21,14 @@ impl Inner<UdpSocket> {
             return Ok(Inner::memory(host.socket_at(address)?));
         }
         leno_kernel::io::permit()?;
-        Inner::os(UdpSocket::bind(address).map_err(explained)?)
+        let bound = UdpSocket::bind(address).map_err(explained);
+        Inner::os(bound.map_err(addressing("bind to", address))?)
     }
 
     /// Does not wait for anyone: it only notes the address.
     pub(crate) fn connect(&self, address: SocketAddr) -> io::Result<()> {
         match self {
-            Inner::Os(os) => os.get().connect(address),
+            Inner::Os(os) => os.get().connect(address).map_err(addressing("connect to", address)),
             Inner::Memory(memory) => memory.socket.connect(address),
         }
     }

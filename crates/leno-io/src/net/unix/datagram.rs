@@ -12,6 +12,7 @@ use std::sync::Arc;
 use leno_kernel::io::Interest;
 
 use super::connect::{insist, insist_async};
+use crate::named::addressing;
 use crate::net::exhausted::explained;
 use crate::net::inner::Shared;
 use crate::net::methods::{datagrams, handle};
@@ -43,7 +44,8 @@ impl UnixDatagram {
     /// When the path is taken, or cannot be made; [`Exhausted`](crate::net::Exhausted).
     pub fn bind<P: AsRef<Path>>(path: P) -> io::Result<UnixDatagram> {
         leno_kernel::io::permit()?;
-        UnixDatagram::from_std(net::UnixDatagram::bind(path).map_err(explained)?)
+        let bound = net::UnixDatagram::bind(&path).map_err(explained);
+        UnixDatagram::from_std(bound.map_err(addressing("bind to", path.as_ref()))?)
     }
 
     /// The same, with an address.
@@ -52,7 +54,8 @@ impl UnixDatagram {
     /// As [`Self::bind`].
     pub fn bind_addr(address: &SocketAddr) -> io::Result<UnixDatagram> {
         leno_kernel::io::permit()?;
-        UnixDatagram::from_std(net::UnixDatagram::bind_addr(address).map_err(explained)?)
+        let bound = net::UnixDatagram::bind_addr(address).map_err(explained);
+        UnixDatagram::from_std(bound.map_err(addressing("bind to", address))?)
     }
 
     /// A socket without a name: it can send, and receive once it is connected.
@@ -77,7 +80,8 @@ impl UnixDatagram {
     /// # Errors
     /// When there is no such socket.
     pub fn connect<P: AsRef<Path>>(&self, path: P) -> io::Result<()> {
-        self.shared.inner.socket().connect(path)
+        let connected = self.shared.inner.socket().connect(&path);
+        connected.map_err(addressing("connect to", path.as_ref()))
     }
 
     /// The same, with an address.
@@ -85,7 +89,8 @@ impl UnixDatagram {
     /// # Errors
     /// As [`Self::connect`].
     pub fn connect_addr(&self, address: &SocketAddr) -> io::Result<()> {
-        self.shared.inner.socket().connect_addr(address)
+        let connected = self.shared.inner.socket().connect_addr(address);
+        connected.map_err(addressing("connect to", address))
     }
 
     /// Sends a datagram to the socket at this path.

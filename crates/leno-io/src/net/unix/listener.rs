@@ -11,6 +11,7 @@ use std::sync::Arc;
 use leno_kernel::io::Interest;
 
 use super::stream::UnixStream;
+use crate::named::addressing;
 use crate::net::exhausted::explained;
 use crate::net::inner::Shared;
 use crate::net::methods::{handle, listener};
@@ -29,7 +30,8 @@ impl UnixListener {
     /// When the path is taken, or cannot be made; [`Exhausted`](crate::net::Exhausted).
     pub fn bind<P: AsRef<Path>>(path: P) -> io::Result<UnixListener> {
         leno_kernel::io::permit()?;
-        UnixListener::from_std(net::UnixListener::bind(path).map_err(explained)?)
+        let bound = net::UnixListener::bind(&path).map_err(explained);
+        UnixListener::from_std(bound.map_err(addressing("bind to", path.as_ref()))?)
     }
 
     /// The same, with an address.
@@ -38,7 +40,8 @@ impl UnixListener {
     /// As [`Self::bind`].
     pub fn bind_addr(address: &SocketAddr) -> io::Result<UnixListener> {
         leno_kernel::io::permit()?;
-        UnixListener::from_std(net::UnixListener::bind_addr(address).map_err(explained)?)
+        let bound = net::UnixListener::bind_addr(address).map_err(explained);
+        UnixListener::from_std(bound.map_err(addressing("bind to", address))?)
     }
 
     /// Where it listens.

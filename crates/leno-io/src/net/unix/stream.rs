@@ -14,6 +14,7 @@ use leno_kernel::io::Interest;
 use leno_kernel::{Time, deadline_in};
 
 use super::connect::{Connecting, insist, insist_async};
+use crate::named::addressing;
 use crate::net::exhausted::explained;
 use crate::net::inner::Shared;
 use crate::net::methods::{byte_stream, handle};
@@ -100,7 +101,8 @@ impl UnixStream {
     #[track_caller]
     fn connect_until(address: &SocketAddr, deadline: Option<Time>) -> io::Result<UnixStream> {
         let connecting = Connecting::new(address)?;
-        insist(deadline, "connect", || connecting.attempt())?;
+        let connected = insist(deadline, "connect", || connecting.attempt());
+        connected.map_err(addressing("connect to", address))?;
         connecting.finish().map(UnixStream::new)
     }
 
@@ -119,7 +121,8 @@ impl UnixStream {
     /// As [`Self::connect`].
     pub async fn connect_addr_async(address: &SocketAddr) -> io::Result<UnixStream> {
         let connecting = Connecting::new(address)?;
-        insist_async(None, "connect", || connecting.attempt()).await?;
+        let connected = insist_async(None, "connect", || connecting.attempt()).await;
+        connected.map_err(addressing("connect to", address))?;
         connecting.finish().map(UnixStream::new)
     }
 
