@@ -25,6 +25,8 @@
 //! - **Exhaustion.** When descriptors run out, the error says so ([`Exhausted`]); then whoever accepts at that
 //!   listener waits first, longer each time, be it by [`TcpListener::incoming`] or in a select. So no loop
 //!   spins, and all recover.
+//! - **Errors** of connecting, binding and looking up say which address or host they are about. They have the
+//!   kinds that `std`'s have; the system's number is that of their [source](std::error::Error::source).
 //!
 //! - **Tests.** On a host of a [network in memory](crate::memory), and in an explored program, the TCP and
 //!   UDP sockets that are bound or connected are that network's, and not the machine's: a server and its
