@@ -7,5 +7,6 @@ mod flexible;
 mod fused;
 mod parts;
 mod preempted;
+mod rules;
 mod select;
 mod stored;
