@@ -9,11 +9,12 @@ use crate::label::{Label, Named};
 use crate::{Receiver, Sender};
 
 /// What both ends refer to.
+#[repr(C)]
 pub(crate) struct Channel<T, F: Flavour> {
+    exchange: F::Lock<Exchange<T>>,
     pub(crate) object: Object,
     /// What dumps see of it.
     pub(crate) sign: Sign,
-    exchange: F::Lock<Exchange<T>>,
 }
 
 impl<T, F: Flavour> Channel<T, F> {

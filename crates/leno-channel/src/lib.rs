@@ -18,6 +18,7 @@ mod flavour;
 mod iter;
 mod join;
 mod label;
+mod listen;
 mod lock;
 #[cfg(all(test, loom))]
 mod loom_tests;

@@ -9,6 +9,10 @@ use core::task::Poll;
 use loom::future::block_on;
 use loom::thread;
 
+use leno_kernel::Waiter;
+use leno_kernel::bell::Bell;
+
+use crate::exchange::Stage;
 use crate::shared::{bounded, channel};
 use crate::{Select, Semaphore, Shared, join};
 
@@ -33,6 +37,35 @@ fn loom_a_rendezvous_is_never_missed() {
         assert_eq!(block_on(rx.recv_async()), Ok(1));
         assert!(sender.join().unwrap().is_ok());
         assert!(block_on(rx.recv_async()).is_err(), "the sender is gone");
+    });
+}
+
+/// Whoever stands in line listens at one bell, then parks at another, as a coroutine does.
+#[test]
+fn loom_who_has_listened_in_vain_is_woken_all_the_same() {
+    model(|| {
+        let (tx, rx) = channel();
+        let sender = thread::spawn(move || block_on(tx.send_async(1)).unwrap());
+        let (listens, parks) = (std::sync::Arc::new(Bell::new()), std::sync::Arc::new(Bell::new()));
+        let mut exchange = rx.channel.lock();
+        if let Some((value, _)) = exchange.take_quick() {
+            assert_eq!(value, 1);
+        } else if exchange.has_nothing() {
+            let key = exchange.wait_hungry(Waiter::Thread(listens.clone()), None);
+            drop(exchange);
+            let _is_heard = listens.is_rung();
+            let mut exchange = rx.channel.lock();
+            if exchange.stop_listening(key, Waiter::Thread(parks.clone())) == Stage::Waiting {
+                drop(exchange);
+                parks.wait();
+                exchange = rx.channel.lock();
+            }
+            assert_eq!(exchange.finish_met(key), Some(1));
+        } else {
+            drop(exchange);
+            assert_eq!(block_on(rx.recv_async()), Ok(1));
+        }
+        sender.join().unwrap();
     });
 }
 

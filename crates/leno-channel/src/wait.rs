@@ -6,7 +6,7 @@
 //! was handed over is delivered, or on exit put back.
 //!
 //! At a shared channel with room for a batch, whoever finds nothing listens first: see
-//! [`leno_kernel::listen`].
+//! [`leno_kernel::listen`]. At others it listens once it stands in line (`listen.rs`).
 //!
 //! Whoever finds a partner and could have waited lets the policy say which of the two goes on. The
 //! `try_` forms, futures and destructors never do: nobody expects that others run meanwhile.
@@ -61,13 +61,18 @@ impl<T, F: Flavour> Channel<T, F> {
         if exchange.has_nothing()
             && let Some(co) = leno_kernel::current_stack()
         {
+            if F::SHARED
+                && deadline.is_none()
+                && let Some(bell) = exchange.bell_to_listen_at()
+            {
+                return self.receive_listening(exchange, co, &bell, reason);
+            }
             let key = exchange.wait_hungry(Waiter::Co(co), None);
             exchange.parks(key, co);
             drop(exchange);
             return self.await_value(key, reason, deadline);
         }
-        drop(exchange);
-        self.receive_slowly(reason, deadline)
+        self.receive_slowly(exchange, reason, deadline)
     }
 
     /// Listens before it stands in line.
@@ -86,14 +91,18 @@ impl<T, F: Flavour> Channel<T, F> {
             }
             return Ok(value);
         }
-        self.receive_slowly(reason, None)
+        self.receive_slowly(self.lock(), reason, None)
     }
 
     /// The same in all cases.
     #[inline(never)]
     #[track_caller]
-    fn receive_slowly(&self, reason: Reason, deadline: Option<Time>) -> Result<T, Failure> {
-        let mut exchange = self.lock();
+    fn receive_slowly<'a>(
+        &'a self,
+        mut exchange: F::Guard<'a, Exchange<T>>,
+        reason: Reason,
+        deadline: Option<Time>,
+    ) -> Result<T, Failure> {
         match exchange.take(&Caller) {
             Taken::Value(value, wakes) => {
                 drop(exchange);
@@ -142,7 +151,11 @@ impl<T, F: Flavour> Channel<T, F> {
     /// handed over in between would have to be taken back, and others have overtaken it by then.
     #[cold]
     #[inline(never)]
-    fn no_value(mut exchange: F::Guard<'_, Exchange<T>>, key: Key, wake: Wake) -> Failure {
+    pub(crate) fn no_value(
+        mut exchange: F::Guard<'_, Exchange<T>>,
+        key: Key,
+        wake: Wake,
+    ) -> Failure {
         let was_refused = exchange.stage(key) == Stage::Refused;
         // Only on exit may something have been handed over; it goes to others.
         let (left, wakes) = exchange.give_up(key);
@@ -187,14 +200,19 @@ impl<T, F: Flavour> Channel<T, F> {
         if exchange.has_no_way()
             && let Some(co) = leno_kernel::current_stack()
         {
+            if F::SHARED
+                && deadline.is_none()
+                && let Some(bell) = exchange.bell_to_listen_at()
+            {
+                return self.send_listening(exchange, co, &bell, value);
+            }
             let (key, wakes) = exchange.wait_blocked(Waiter::Co(co), value, None);
             exchange.parks(key, co);
             drop(exchange);
             wakes.wake();
             return self.await_room(key, deadline);
         }
-        drop(exchange);
-        self.send_slowly(value, deadline)
+        self.send_slowly(exchange, value, deadline)
     }
 
     /// Listens before it stands in line.
@@ -202,14 +220,18 @@ impl<T, F: Flavour> Channel<T, F> {
     #[track_caller]
     fn send_streamed(&self, value: T) -> Result<(), (Failure, T)> {
         leno_kernel::listen(|| self.lock().has_much_room());
-        self.send_slowly(value, None)
+        self.send_slowly(self.lock(), value, None)
     }
 
     /// The same in all cases.
     #[inline(never)]
     #[track_caller]
-    fn send_slowly(&self, value: T, deadline: Option<Time>) -> Result<(), (Failure, T)> {
-        let mut exchange = self.lock();
+    fn send_slowly<'a>(
+        &'a self,
+        mut exchange: F::Guard<'a, Exchange<T>>,
+        value: T,
+        deadline: Option<Time>,
+    ) -> Result<(), (Failure, T)> {
         let value = match exchange.put(value, &Caller) {
             Put::Done(wakes) => {
                 drop(exchange);
@@ -230,7 +252,7 @@ impl<T, F: Flavour> Channel<T, F> {
 
     #[inline(always)]
     #[track_caller]
-    fn await_room(&self, key: Key, deadline: Option<Time>) -> Result<(), (Failure, T)> {
+    pub(crate) fn await_room(&self, key: Key, deadline: Option<Time>) -> Result<(), (Failure, T)> {
         loop {
             let wake = self.park(Reason::Blocked(self.object), deadline);
             let mut exchange = self.lock();
@@ -248,7 +270,7 @@ impl<T, F: Flavour> Channel<T, F> {
     /// Gives up waiting for room, or has to; unless it was sent by then.
     #[cold]
     #[inline(never)]
-    fn no_room(
+    pub(crate) fn no_room(
         mut exchange: F::Guard<'_, Exchange<T>>,
         key: Key,
         wake: Wake,

@@ -53,7 +53,7 @@ mod watch;
 mod window;
 pub mod world;
 
-pub use self::core::listen;
+pub use self::core::{bell_to_listen_at, listen, listen_at};
 pub use alarm::Alarm;
 pub use attach::{AttachError, Back, Sink, attach};
 pub use block_on::{block_on, try_block_on};

@@ -29,7 +29,7 @@ pub enum Waiter {
     Waker(Waker),
 }
 
-thread_local!(static BELL: Arc<Bell> = Arc::new(Bell::new()));
+thread_local!(pub(crate) static BELL: Arc<Bell> = Arc::new(Bell::new()));
 
 impl Waiter {
     /// The calling code, which may then [`park`].

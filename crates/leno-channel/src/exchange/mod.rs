@@ -31,6 +31,7 @@ use std::collections::VecDeque;
 use leno_kernel::{Co, Object, Waiter};
 
 use self::parties::{Line, Parties};
+use crate::listen::Luck;
 use crate::select::ticket::{Caller, Claim, Claimant};
 
 /// Holds any number of values.
@@ -39,21 +40,24 @@ pub(crate) const UNBOUNDED: usize = usize::MAX;
 /// Room for so many makes listening worth while; with less, both sides would wait for each other.
 const BATCH: usize = 8;
 
-/// See the module.
+/// See the module. What two that meet write comes first, with the lock: from another core, each cache line
+/// takes as long as all the rest.
+#[repr(C)]
 pub(crate) struct Exchange<T> {
-    capacity: usize,
-    buffer: VecDeque<T>,
-    /// Values whose receivers gave up, with their order.
-    returned: VecDeque<(u64, T)>,
-    parties: Parties<T>,
     hungry: Line,
     blocked: Line,
-    joiners: Line,
     /// The order of the next value that is handed over, or taken by a select in lines.
     handed: u64,
-    closed: bool,
+    pub(crate) luck: Luck,
+    parties: Parties<T>,
+    capacity: usize,
+    buffer: VecDeque<T>,
+    joiners: Line,
     pub(crate) senders: usize,
     pub(crate) receivers: usize,
+    closed: bool,
+    /// Values whose receivers gave up, with their order.
+    returned: VecDeque<(u64, T)>,
     /// Where the next fair select that begins here looks first.
     turn: usize,
     object: Object,
@@ -103,6 +107,7 @@ impl<T> Exchange<T> {
             blocked: Line::new(),
             joiners: Line::new(),
             handed: 0,
+            luck: Luck::default(),
             closed: false,
             senders: 1,
             receivers: 1,

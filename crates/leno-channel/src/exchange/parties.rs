@@ -1,8 +1,9 @@
 //! Those who wait at an exchange, in lines.
 //!
 //! A party has a slot from when it begins to wait until it takes its slot back itself; slots are
-//! used again, so waiting allocates nothing once there were as many. While it can still be met it
-//! stands in a line; whoever meets it takes it out.
+//! used again, so waiting allocates nothing once there were as many, and the first slot is in the exchange
+//! itself: two that meet touch no other memory. While it can still be met a party stands in a line;
+//! whoever meets it takes it out.
 //!
 //! ```text
 //!   from      to
@@ -43,27 +44,45 @@ pub(crate) enum Stage {
     Refused,
 }
 
-/// One that waits.
+/// One that waits. In this order, so that all but the value of one in the first slot is in the cache lines
+/// of the lock.
+#[repr(C)]
 pub(crate) struct Party<T> {
     pub(crate) stage: Stage,
     in_line: bool,
     before: u32,
     /// The next in line, or in the list of slots that nobody uses.
     after: u32,
-    /// What it offers, or was handed.
-    pub(crate) value: Option<T>,
     /// How it is woken; taken by whoever wakes it.
     pub(crate) waiter: Option<Waiter>,
     /// Of a select: it can be met in several lines, but only once.
     pub(crate) coupon: Option<Coupon>,
     /// When its value was handed over, among others.
     pub(crate) order: u64,
+    /// What it offers, or was handed.
+    pub(crate) value: Option<T>,
     /// The coroutine that is parked for it, to check that it is parked for nothing else.
     #[cfg(debug_assertions)]
     parked: Option<Co>,
 }
 
 impl<T> Party<T> {
+    /// A slot that nobody uses.
+    const fn nobody() -> Party<T> {
+        Party {
+            stage: Stage::Waiting,
+            in_line: false,
+            before: NOBODY,
+            after: NOBODY,
+            waiter: None,
+            coupon: None,
+            order: 0,
+            value: None,
+            #[cfg(debug_assertions)]
+            parked: None,
+        }
+    }
+
     /// Leaves a line in which nobody else is.
     #[inline(always)]
     pub(crate) fn leave_as_only(&mut self, line: &mut Line) {
@@ -86,34 +105,48 @@ const NOBODY: u32 = u32::MAX;
 pub(crate) struct Line {
     first: u32,
     last: u32,
-    len: u32,
 }
 
 impl Line {
     pub(crate) const fn new() -> Line {
-        Line { first: NOBODY, last: NOBODY, len: 0 }
-    }
-
-    #[inline(always)]
-    pub(crate) fn len(&self) -> usize {
-        self.len as usize
+        Line { first: NOBODY, last: NOBODY }
     }
 
     #[inline(always)]
     pub(crate) fn is_empty(&self) -> bool {
-        self.len == 0
+        self.first == NOBODY
+    }
+
+    /// Whether two or more are in it.
+    #[inline(always)]
+    pub(crate) fn has_several(&self) -> bool {
+        self.first != self.last
     }
 }
 
 /// The slots.
+#[repr(C)]
 pub(crate) struct Parties<T> {
-    slots: Vec<Party<T>>,
     unused: u32,
+    /// The slot with number 0.
+    first: Party<T>,
+    /// The others, from 1.
+    more: Vec<Party<T>>,
 }
 
 impl<T> Parties<T> {
     pub(crate) const fn new() -> Parties<T> {
-        Parties { slots: Vec::new(), unused: NOBODY }
+        Parties { unused: 0, first: Party::nobody(), more: Vec::new() }
+    }
+
+    #[inline(always)]
+    fn slot(&self, number: u32) -> &Party<T> {
+        if number == 0 { &self.first } else { &self.more[number as usize - 1] }
+    }
+
+    #[inline(always)]
+    fn slot_mut(&mut self, number: u32) -> &mut Party<T> {
+        if number == 0 { &mut self.first } else { &mut self.more[number as usize - 1] }
     }
 
     /// Puts a party at the end of a line.
@@ -126,7 +159,7 @@ impl<T> Parties<T> {
         coupon: Option<Coupon>,
     ) -> Key {
         let key = if self.unused == NOBODY { self.grow() } else { self.unused };
-        let party = &mut self.slots[key as usize];
+        let party = if key == 0 { &mut self.first } else { &mut self.more[key as usize - 1] };
         self.unused = party.after;
         #[cfg(debug_assertions)]
         {
@@ -145,36 +178,24 @@ impl<T> Parties<T> {
         fill(&mut party.coupon, coupon);
         match line.last {
             NOBODY => line.first = key,
-            last => self.slots[last as usize].after = key,
+            last => self.slot_mut(last).after = key,
         }
         line.last = key;
-        line.len += 1;
         Key(key)
     }
 
     #[cold]
     #[inline(never)]
     fn grow(&mut self) -> u32 {
-        let key = u32::try_from(self.slots.len()).expect("so many cannot wait");
-        self.slots.push(Party {
-            stage: Stage::Waiting,
-            in_line: false,
-            before: NOBODY,
-            after: NOBODY,
-            value: None,
-            waiter: None,
-            coupon: None,
-            order: 0,
-            #[cfg(debug_assertions)]
-            parked: None,
-        });
+        self.more.push(Party::nobody());
+        let key = u32::try_from(self.more.len()).expect("so many cannot wait");
         key
     }
 
     /// The party of a line that has one.
     #[inline(always)]
     pub(crate) fn only(&mut self, line: &Line) -> Option<&mut Party<T>> {
-        if line.len == 1 { self.slots.get_mut(line.first as usize) } else { None }
+        if line.is_empty() || line.has_several() { None } else { Some(self.slot_mut(line.first)) }
     }
 
     /// A coroutine is about to park for a party: it stands in no line already, because a parked
@@ -184,8 +205,9 @@ impl<T> Parties<T> {
         #[cfg(debug_assertions)]
         {
             let is_here = |party: &Party<T>| party.in_line && party.parked == Some(co);
-            assert!(!self.slots.iter().any(is_here), "{co} is parked at this channel already");
-            self.slots[key.0 as usize].parked = Some(co);
+            let is_parked = is_here(&self.first) || self.more.iter().any(is_here);
+            assert!(!is_parked, "{co} is parked at this channel already");
+            self[key].parked = Some(co);
         }
         let _ = (key, co);
     }
@@ -193,34 +215,33 @@ impl<T> Parties<T> {
     /// Takes a party out of its line, if it stands there.
     #[inline(always)]
     pub(crate) fn unlink(&mut self, line: &mut Line, key: Key) {
-        let party = &mut self.slots[key.0 as usize];
+        let party = &mut self[key];
         if !party.in_line {
             return;
         }
         party.in_line = false;
-        if line.len == 1 {
+        if !line.has_several() {
             return *line = Line::new();
         }
         let (before, after) = (party.before, party.after);
         match before {
             NOBODY => line.first = after,
-            before => self.slots[before as usize].after = after,
+            before => self.slot_mut(before).after = after,
         }
         match after {
             NOBODY => line.last = before,
-            after => self.slots[after as usize].before = before,
+            after => self.slot_mut(after).before = before,
         }
-        line.len -= 1;
     }
 
     /// Takes a slot back, which is in no line any more. What it still holds is for the caller to
     /// drop once the lock is released.
     #[inline(always)]
     pub(crate) fn remove(&mut self, key: Key) -> Left<T> {
-        let party = &mut self.slots[key.0 as usize];
+        let unused = core::mem::replace(&mut self.unused, key.0);
+        let party = &mut self[key];
         debug_assert!(!party.in_line, "a party leaves its line before its slot");
-        party.after = self.unused;
-        self.unused = key.0;
+        party.after = unused;
         Left {
             value: party.value.take(),
             _waiter: party.waiter.take(),
@@ -232,10 +253,10 @@ impl<T> Parties<T> {
     /// but its value, if that.
     #[inline(always)]
     pub(crate) fn remove_met(&mut self, key: Key) -> Option<T> {
-        let party = &mut self.slots[key.0 as usize];
+        let unused = core::mem::replace(&mut self.unused, key.0);
+        let party = &mut self[key];
         debug_assert!(!party.in_line && party.waiter.is_none() && party.coupon.is_none());
-        party.after = self.unused;
-        self.unused = key.0;
+        party.after = unused;
         party.value.take()
     }
 
@@ -243,8 +264,8 @@ impl<T> Parties<T> {
     pub(crate) fn iter<'a>(&'a self, line: &Line) -> impl Iterator<Item = (Key, &'a Party<T>)> {
         let mut next = line.first;
         core::iter::from_fn(move || {
-            let party = self.slots.get(next as usize)?;
             let key = Key(next);
+            let party = if next == NOBODY { return None } else { &self[key] };
             next = party.after;
             Some((key, party))
         })
@@ -282,13 +303,13 @@ impl<T> Index<Key> for Parties<T> {
 
     #[inline(always)]
     fn index(&self, key: Key) -> &Party<T> {
-        &self.slots[key.0 as usize]
+        self.slot(key.0)
     }
 }
 
 impl<T> IndexMut<Key> for Parties<T> {
     #[inline(always)]
     fn index_mut(&mut self, key: Key) -> &mut Party<T> {
-        &mut self.slots[key.0 as usize]
+        self.slot_mut(key.0)
     }
 }

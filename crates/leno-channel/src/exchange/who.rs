@@ -43,7 +43,7 @@ impl<T> Exchange<T> {
     #[inline(always)]
     pub(super) fn pick(&self, side: Side, own: Option<&Ticket>) -> Option<Key> {
         let line = self.line(side);
-        if line.len() >= 2 || own.is_some() {
+        if line.has_several() || own.is_some() {
             return self.choose(line, own);
         }
         self.parties.first(line)

@@ -10,16 +10,21 @@
 //! happens is a choice.
 
 use core::time::Duration;
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::Core;
+use crate::bell::Bell;
 use crate::raw::entered::{self, Here};
+use crate::wait::BELL;
 use crate::world;
 
 /// Between two looks.
 const GAP: Duration = Duration::from_nanos(1_500);
 /// How often it looks.
 const LOOKS: u32 = 5;
+/// How often it looks at a bell, which is all that the other side writes for it.
+const LOOKS_AT_BELL: u32 = 256;
 
 /// Calls `look` again and again for some microseconds, until it says that it has found something; only
 /// if nothing else can run here meanwhile. Whether something was found.
@@ -52,6 +57,37 @@ fn looks(mut look: impl FnMut() -> Option<bool>) -> bool {
         }
     }
     false
+}
+
+/// The bell of the calling thread, if the coroutine that runs there may [`listen_at`] it before it parks:
+/// nothing else can run on its core now. Whoever is to end its wait rings the bell instead of unparking it.
+pub fn bell_to_listen_at() -> Option<Arc<Bell>> {
+    if cfg!(loom) || world::is_near() {
+        return None;
+    }
+    entered::here(|here| match here {
+        Here::Stack(inside) if inside.core.would_listen() => {
+            let bell = BELL.with(Arc::clone);
+            // One that came late, for a wait that is over.
+            bell.take();
+            Some(bell)
+        }
+        _ => None,
+    })
+}
+
+/// Looks at a bell for some microseconds, until it is rung or something else can run here.
+#[inline(never)]
+pub fn listen_at(bell: &Bell) {
+    entered::here(|here| {
+        let Here::Stack(inside) = here else { return };
+        for _ in 0..LOOKS_AT_BELL {
+            if bell.is_rung() || inside.core.is_busy() {
+                return;
+            }
+            core::hint::spin_loop();
+        }
+    });
 }
 
 impl Core {

@@ -21,7 +21,7 @@ mod tasks;
 mod turn;
 
 pub(crate) use body::Body;
-pub use listen::listen;
+pub use listen::{bell_to_listen_at, listen, listen_at};
 pub(crate) use run::Stop;
 pub(crate) use tasks::{About, Exit, Task};
 
