@@ -84,24 +84,37 @@ struct Buffer {
 /// What both of them know. Only one of them is active at a time, so it is never waited for.
 #[derive(Default)]
 struct Store {
-    values: Mutex<VecDeque<u64>>,
+    state: Mutex<Stored>,
     taker: OnceLock<Flexible<(), u64>>,
     in_vain: Arc<InVain>,
 }
 
+#[derive(Default)]
+struct Stored {
+    values: VecDeque<u64>,
+    /// Whether somebody waits for room, and for a value: nobody else is prodded.
+    putter_waits: bool,
+    taker_waits: bool,
+}
+
 impl Store {
-    /// Puts it, if there is room.
-    fn put(&self, n: u64) -> bool {
-        let mut values = self.values.lock().expect("nobody panics");
-        let has_room = values.len() < ROOM;
-        if has_room {
-            values.push_back(n);
+    /// Puts it, if there is room; then, whether somebody waits for it.
+    fn put(&self, n: u64) -> Option<bool> {
+        let mut state = self.state.lock().expect("nobody panics");
+        state.putter_waits = state.values.len() == ROOM;
+        if state.putter_waits {
+            return None;
         }
-        has_room
+        state.values.push_back(n);
+        Some(core::mem::take(&mut state.taker_waits))
     }
 
-    fn take(&self) -> Option<u64> {
-        self.values.lock().expect("nobody panics").pop_front()
+    /// Takes one, if there is one; and whether somebody waits for room.
+    fn take(&self) -> Option<(u64, bool)> {
+        let mut state = self.state.lock().expect("nobody panics");
+        let taken = state.values.pop_front();
+        state.taker_waits = taken.is_none();
+        taken.map(|taken| (taken, core::mem::take(&mut state.putter_waits)))
     }
 
     fn prod_taker(&self) {
@@ -118,12 +131,15 @@ pub fn buffer(threads: u64) -> Vec<Contender> {
                 loop {
                     if let Some(n) = me.parameter() {
                         let mut was_woken = false;
-                        while !own.put(n) {
+                        let is_awaited = loop {
+                            if let Some(is_awaited) = own.put(n) {
+                                break is_awaited;
+                            }
                             was_woken.then(|| own.in_vain.count());
                             me.passivate();
                             was_woken = true;
-                        }
-                        own.prod_taker();
+                        };
+                        is_awaited.then(|| own.prod_taker());
                     }
                     me.detach(());
                 }
@@ -134,15 +150,16 @@ pub fn buffer(threads: u64) -> Vec<Contender> {
                     let mut taken = 0;
                     if me.parameter().is_some() {
                         let mut was_woken = false;
-                        taken = loop {
-                            if let Some(n) = own.take() {
-                                break n;
+                        let is_awaited;
+                        (taken, is_awaited) = loop {
+                            if let Some(both) = own.take() {
+                                break both;
                             }
                             was_woken.then(|| own.in_vain.count());
                             me.passivate();
                             was_woken = true;
                         };
-                        other.prod().expect("it stays");
+                        is_awaited.then(|| other.prod().expect("it stays"));
                     }
                     me.detach(taken);
                 }
@@ -158,12 +175,15 @@ pub fn buffer(threads: u64) -> Vec<Contender> {
                 loop {
                     if let Some(n) = me.parameter() {
                         let mut was_woken = false;
-                        while !own.put(n) {
+                        let is_awaited = loop {
+                            if let Some(is_awaited) = own.put(n) {
+                                break is_awaited;
+                            }
                             was_woken.then(|| own.in_vain.count());
                             me.passivate().await;
                             was_woken = true;
-                        }
-                        own.prod_taker();
+                        };
+                        is_awaited.then(|| own.prod_taker());
                     }
                     me.detach(()).await;
                 }
@@ -174,15 +194,16 @@ pub fn buffer(threads: u64) -> Vec<Contender> {
                     let mut taken = 0;
                     if me.parameter().is_some() {
                         let mut was_woken = false;
-                        taken = loop {
-                            if let Some(n) = own.take() {
-                                break n;
+                        let is_awaited;
+                        (taken, is_awaited) = loop {
+                            if let Some(both) = own.take() {
+                                break both;
                             }
                             was_woken.then(|| own.in_vain.count());
                             me.passivate().await;
                             was_woken = true;
                         };
-                        other.prod().expect("it stays");
+                        is_awaited.then(|| other.prod().expect("it stays"));
                     }
                     me.detach(taken).await;
                 }
@@ -239,26 +260,45 @@ struct Room {
     leave: Flexible<bool, ()>,
 }
 
-/// How many readers are inside, and whether a writer is.
+/// Who is inside. Only one coroutine is active at a time, so it is never waited for.
 #[derive(Default)]
 struct Inside {
-    counts: Mutex<(u64, bool)>,
+    counts: Mutex<Counts>,
     in_vain: Arc<InVain>,
+}
+
+#[derive(Default)]
+struct Counts {
+    readers: u64,
+    is_writing: bool,
+    /// Whether somebody waits to enter.
+    is_awaited: bool,
 }
 
 impl Inside {
     fn enters(&self, is_writer: bool) -> bool {
         let mut inside = self.counts.lock().expect("nobody panics");
-        let may_enter = !(inside.1 || is_writer && inside.0 > 0);
-        if may_enter {
-            if is_writer { inside.1 = true } else { inside.0 += 1 }
+        inside.is_awaited = inside.is_writing || is_writer && inside.readers > 0;
+        if inside.is_awaited {
+            return false;
         }
-        may_enter
+        if is_writer {
+            inside.is_writing = true
+        } else {
+            inside.readers += 1
+        }
+        true
     }
 
-    fn leaves(&self, is_writer: bool) {
+    /// Whether somebody waits, and may enter now.
+    fn leaves(&self, is_writer: bool) -> bool {
         let mut inside = self.counts.lock().expect("nobody panics");
-        if is_writer { inside.1 = false } else { inside.0 -= 1 }
+        if is_writer {
+            inside.is_writing = false
+        } else {
+            inside.readers -= 1
+        }
+        inside.readers == 0 && core::mem::take(&mut inside.is_awaited)
     }
 }
 
@@ -284,8 +324,8 @@ pub fn readers(threads: u64) -> Vec<Contender> {
             let leave = system.create("leave", move |me: &mut Me<bool, ()>| {
                 loop {
                     if let Some(is_writer) = me.parameter() {
-                        inside.leaves(is_writer);
-                        other.prod().expect("it stays");
+                        let is_awaited = inside.leaves(is_writer);
+                        is_awaited.then(|| other.prod().expect("it stays"));
                     }
                     me.detach(());
                 }
@@ -312,8 +352,8 @@ pub fn readers(threads: u64) -> Vec<Contender> {
             let leave = system.create("leave", |mut me: AsyncMe<bool, ()>| async move {
                 loop {
                     if let Some(is_writer) = me.parameter() {
-                        inside.leaves(is_writer);
-                        other.prod().expect("it stays");
+                        let is_awaited = inside.leaves(is_writer);
+                        is_awaited.then(|| other.prod().expect("it stays"));
                     }
                     me.detach(()).await;
                 }
