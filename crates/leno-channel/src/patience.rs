@@ -1,8 +1,7 @@
 //! How long a thread looks before it sleeps.
 //!
 //! To put a thread to sleep and wake it takes longer than most partners need to come. So it looks at
-//! its bell for some microseconds. A coroutine never does this: others of its core can run, and the core
-//! itself decides when to sleep.
+//! its bell for some microseconds. A coroutine does so only if nobody else can run on its core: `listen.rs`.
 //!
 //! It does not give its processor away between looks: Linux lets a thread that has yielded wait long when
 //! it is woken next (60 µs instead of 6 in the middle, measured on 6.18).
