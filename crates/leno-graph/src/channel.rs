@@ -21,6 +21,7 @@ pub struct Channel<T, S: Schedule> {
     pub(crate) object: Object,
     state: S::Lock<State<T, S::Ticket>>,
     linked: OnceLock<Linked<S>>,
+    pub(crate) feed: OnceLock<S::Feed<T>>,
 }
 
 /// Where a channel is in a graph that is built.
@@ -86,6 +87,7 @@ impl<T, S: Schedule> Channel<T, S> {
             object: Object::shared(),
             state: S::guard(State::new(capacity)),
             linked: OnceLock::new(),
+            feed: OnceLock::new(),
         }
     }
 

@@ -14,6 +14,7 @@ use crate::error::Deadlock;
 use crate::run::Temperature;
 use crate::sender::Unsent;
 use crate::source::Source;
+use crate::state::Take;
 
 /// The result cannot depend on the schedule: each channel has one sender and one receiver, nothing is
 /// merged, and no node sees a clock.
@@ -72,6 +73,8 @@ pub trait Sealed {
     type Guard<'a, X: 'a>: DerefMut<Target = X>;
     /// What runs the nodes of a graph.
     type Core: Clone;
+    /// An iterator that is a channel's sender, and is asked by the receiver itself.
+    type Feed<X>;
     /// The node at an end of a channel, where control goes from hand to hand.
     type Peer;
     /// How a node suspends.
@@ -93,6 +96,10 @@ pub trait Sealed {
     fn guard<X>(content: X) -> Self::Lock<X>;
     /// Locks.
     fn lock<X>(lock: &Self::Lock<X>) -> Self::Guard<'_, X>;
+    /// Asks the iterator that is a channel's sender: `Empty` if there is none.
+    fn feed<X>(channel: &Channel<X, Self>) -> Take<X>
+    where
+        Self: Schedule;
     /// A node, where control goes from hand to hand.
     fn peer(core: &Self::Core, node: usize) -> Option<Self::Peer>;
     /// Lets one who waits at a channel go on.

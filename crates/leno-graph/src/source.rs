@@ -165,7 +165,11 @@ impl<T, S: Schedule> Sealed for Tap<T, S> {
             match self.channel.take() {
                 Take::Got(value) => return Ok(Some(value)),
                 Take::Closed => return Ok(None),
-                Take::Empty => pause.pause(self.linked())?,
+                Take::Empty => match S::feed(&self.channel) {
+                    Take::Got(value) => return Ok(Some(value)),
+                    Take::Closed => return Ok(None),
+                    Take::Empty => pause.pause(self.linked())?,
+                },
             }
         }
     }

@@ -29,6 +29,7 @@ use crate::mode::{Parallel, Sealed};
 use crate::run::Temperature;
 use crate::sender::Unsent;
 use crate::source::Source;
+use crate::state::Take;
 
 /// Where its nodes run.
 #[doc(hidden)]
@@ -332,6 +333,7 @@ impl Sealed for Parallel {
     type Lock<X> = Mutex<X>;
     type Guard<'a, X: 'a> = MutexGuard<'a, X>;
     type Core = Arc<Core>;
+    type Feed<X> = ();
     type Peer = ();
     type Way<'a> = ();
     type Ticket = Ticket;
@@ -352,6 +354,11 @@ impl Sealed for Parallel {
     #[inline(always)]
     fn lock<X>(mutex: &Mutex<X>) -> MutexGuard<'_, X> {
         lock(mutex)
+    }
+
+    #[inline(always)]
+    fn feed<X>(_: &Channel<X, Parallel>) -> Take<X> {
+        Take::Empty
     }
 
     fn peer(_: &Arc<Core>, _: usize) -> Option<()> {

@@ -114,10 +114,12 @@ impl Core {
     /// Polls a node that is a future and can go on.
     #[inline(always)]
     fn poll_by_hand(&self, node: &Node, linked: &Linked<Sequential>) {
-        let runner = node.runner.borrow();
-        let Some(Runner::Future(future, _)) = &*runner else { return };
-        node.can_go_on.set(false);
         let ends = EndsIfUnwound(node, Some(linked));
+        let runner = node.runner.borrow();
+        let Some(Runner::Future(future, _)) = &*runner else {
+            return core::mem::forget(ends);
+        };
+        node.can_go_on.set(false);
         linked.set_awaited(true);
         let mut context = Context::from_waker(Waker::noop());
         let polled = future.borrow_mut().as_mut().poll(&mut context);

@@ -4,6 +4,7 @@
 //! coroutines that nobody schedules; there are no locks.
 
 mod chain;
+mod feed;
 mod hand;
 mod operate;
 mod poll;
@@ -20,6 +21,7 @@ use std::sync::Arc;
 use leno_coroutine::{Coroutine, Step, Suspender};
 
 pub(crate) use chain::Want;
+pub(crate) use feed::{Feed, feeds};
 
 use crate::channel::{Channel, Link, Linked};
 use crate::cx::{Caller, FutureCx, NodeCx};
@@ -29,6 +31,7 @@ use crate::mode::{Sealed, Sequential};
 use crate::run::Temperature;
 use crate::sender::Unsent;
 use crate::source::Source;
+use crate::state::Take;
 
 /// What runs a sequential graph.
 #[doc(hidden)]
@@ -73,7 +76,9 @@ pub struct Node {
 pub enum Runner {
     /// With a stack; it says whether it hands control over, or waits.
     Stack(Coroutine<(), bool>),
-    /// Without.
+    /// Sends what an iterator gives, and says whether it has come to its end.
+    Loop(RefCell<Box<dyn FnMut() -> bool>>),
+    /// Without a stack.
     Future(RefCell<Pin<Box<dyn Future<Output = ()>>>>, Arc<NodeWaker>),
 }
 
@@ -129,6 +134,11 @@ impl Core {
         self.wires.get().into_iter().flatten().filter_map(Weak::upgrade)
     }
 
+    /// Whether control goes along a chain.
+    pub(crate) fn is_chain(&self) -> bool {
+        self.is_chain
+    }
+
     pub(crate) fn temperature(&self, node: usize) -> Temperature {
         self.node(node).temperature.get()
     }
@@ -175,6 +185,7 @@ impl Core {
                     false
                 }
             },
+            Some(Runner::Loop(fill)) => fill.borrow_mut()(),
             Some(Runner::Future(future, own)) => {
                 let mut future = future.borrow_mut();
                 if self.is_chain {
@@ -255,6 +266,9 @@ impl Drop for EndsIfUnwound<'_> {
     fn drop(&mut self) {
         self.1.into_iter().for_each(|linked| linked.set_awaited(false));
         self.0.temperature.set(Temperature::Ended);
+        // With its ends: others find them closed.
+        let runner = self.0.runner.try_borrow_mut().ok().and_then(|mut runner| runner.take());
+        drop(runner);
     }
 }
 
@@ -274,6 +288,7 @@ impl Sealed for Sequential {
     type Lock<X> = RefCell<X>;
     type Guard<'a, X: 'a> = RefMut<'a, X>;
     type Core = Rc<Core>;
+    type Feed<X> = Feed<X>;
     type Peer = Rc<Node>;
     type Way<'a> = &'a Suspender<(), bool>;
     type Ticket = usize;
@@ -294,6 +309,14 @@ impl Sealed for Sequential {
     #[inline(always)]
     fn lock<X>(lock: &RefCell<X>) -> RefMut<'_, X> {
         lock.borrow_mut()
+    }
+
+    #[inline(always)]
+    fn feed<X>(channel: &Channel<X, Sequential>) -> Take<X> {
+        match channel.feed.get() {
+            Some(feed) => feed::ask(feed, channel),
+            None => Take::Empty,
+        }
     }
 
     fn peer(core: &Rc<Core>, node: usize) -> Option<Rc<Node>> {

@@ -8,6 +8,7 @@ mod build;
 mod cases;
 mod ends;
 mod events;
+mod iterate;
 mod joins;
 mod modes;
 mod nodes;

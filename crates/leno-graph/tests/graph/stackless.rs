@@ -198,3 +198,21 @@ fn a_future_of_another_kind_wakes_a_node() {
         assert_eq!(run.outlet(rx).receive(), Some(7));
     });
 }
+
+#[test]
+fn a_future_that_panics_closes_its_ends() {
+    let mut graph = leno_graph::Graph::deterministic().sequential();
+    let (tx, rx) = graph.channel(1);
+    graph.stackless("two", tx, |cx, tx| async move {
+        tx.send_async(&cx, 1).await;
+        tx.send_async(&cx, 2).await;
+        panic!("no more than two");
+    });
+    let run = graph.build().unwrap();
+    let all = run.outlet(rx);
+    assert_eq!([all.receive(), all.receive()], [Some(1), Some(2)]);
+    let receive = std::panic::AssertUnwindSafe(|| all.receive());
+    let payload = std::panic::catch_unwind(receive).unwrap_err();
+    assert_eq!(payload.downcast_ref(), Some(&"no more than two"));
+    assert_eq!(all.receive(), None);
+}

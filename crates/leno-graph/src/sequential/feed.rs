@@ -1,0 +1,76 @@
+//! Nodes that are iterators: the receiver of their channel asks them itself, and gets the message from the
+//! call. Nothing is put into the channel, and nobody is suspended.
+//!
+//! The chain is asked for the first message, when the node starts, and where nobody receives by hand; then
+//! [`Runner::Loop`] sends one message after the other.
+
+use core::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+
+use super::{Core, Runner, Want};
+use crate::channel::Channel;
+use crate::mode::Sequential;
+use crate::sender::Sender;
+use crate::state::{Push, Take};
+
+/// An iterator that is a channel's sender.
+#[doc(hidden)]
+pub struct Feed<T> {
+    iterator: Rc<RefCell<dyn Iterator<Item = T>>>,
+    node: usize,
+}
+
+/// Asks an iterator for a message. `Empty` if it has panicked, which has to reach the one outside.
+#[inline(always)]
+pub(super) fn ask<T>(feed: &Feed<T>, channel: &Channel<T, Sequential>) -> Take<T> {
+    let next = || feed.iterator.borrow_mut().next();
+    match catch_unwind(AssertUnwindSafe(next)) {
+        Ok(Some(value)) => {
+            channel.state().pass();
+            Take::Got(value)
+        }
+        Ok(None) => {
+            let core = &channel.linked().core;
+            core.end(core.node(feed.node));
+            Take::Closed
+        }
+        Err(payload) => {
+            let core = &channel.linked().core;
+            core.end(core.node(feed.node));
+            core.payload.set(Some(payload));
+            Take::Empty
+        }
+    }
+}
+
+/// Makes an iterator the sender of a channel.
+pub(crate) fn feeds<T: 'static>(
+    core: &Rc<Core>,
+    node: usize,
+    sender: Sender<T, Sequential>,
+    iterator: impl Iterator<Item = T> + 'static,
+) -> Runner {
+    let iterator = Rc::new(RefCell::new(iterator));
+    let feed = Feed { iterator: iterator.clone(), node };
+    let is_first = sender.tip.channel.feed.set(feed).is_ok();
+    debug_assert!(is_first, "a deterministic channel has one sender");
+    let core = Rc::downgrade(core);
+    Runner::Loop(RefCell::new(Box::new(move || {
+        let (channel, Some(core)) = (&sender.tip.channel, core.upgrade()) else { return true };
+        let linked = channel.linked();
+        loop {
+            if !channel.state().can_push() {
+                core.node(node).want.set(Want::Send(linked.index));
+                return false;
+            }
+            // Not while the channel is in use: the iterator may do anything.
+            let Some(value) = iterator.borrow_mut().next() else { return true };
+            match channel.state().push(value) {
+                Push::Done(_) if linked.is_awaited() => return false,
+                Push::Done(_) => {}
+                Push::Full(_) | Push::Refused(_) => return true,
+            }
+        }
+    })))
+}
