@@ -41,10 +41,16 @@ const EXAMPLES: &[&str] = &[
     "26_read_write",
     "27_santa",
     "28_santa_coroutine",
+    "29_graph",
     "30_questionnaire",
     "31_stored_tree_walk",
     "32_travelling_agent",
     "33_checkpoint",
+    "40_state_machines",
+    "41_k_means",
+    "42_two_servers",
+    "43_philosophers",
+    "44_certain",
     "50_together",
     "51_select",
 ];
@@ -366,4 +372,40 @@ fn i06_together() {
 #[cfg_attr(miri, ignore = "spawns a process")]
 fn i08_select() {
     prints_what_is_expected("51_select");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn p54_graph() {
+    prints_what_is_expected("29_graph");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn p49_state_machines() {
+    prints_what_is_expected("40_state_machines");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn p50_k_means() {
+    prints_what_is_expected("41_k_means");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn p51_two_servers() {
+    prints_what_is_expected("42_two_servers");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn p52_philosophers() {
+    prints_what_is_expected("43_philosophers");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn p56_certain() {
+    prints_what_is_expected("44_certain");
 }
