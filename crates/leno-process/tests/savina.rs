@@ -1,505 +1,78 @@
-//! Workloads of the kind that actor systems are compared by, each with a result that must come out, on
-//! two cores and preempted every 50 units.
+//! Workloads of the kind that actor systems are compared by, on two cores and preempted every 50 units.
+//! The benches measure the same ones.
 #![forbid(unsafe_code)]
 
-use std::sync::{Arc, Mutex};
+#[path = "support/workloads.rs"]
+mod workloads;
 
-use leno_kernel::yield_now;
-use leno_process::{Budget, Condition, Me, Monitor, Plan, Semaphore, System, process};
+use leno_kernel as kernel;
+use leno_process as layer;
+use leno_process::{Budget, System};
 
-fn system() -> System {
-    System::builder().cores(2).quantum(Budget::units(50)).build().unwrap()
-}
-
-/// Ends a system in which nobody has failed.
-fn finish(system: System) {
-    let ended = system.run().unwrap();
-    assert!(ended.failures.is_empty(), "{:?}", ended.failures);
-}
-
-struct Pong(u32);
-
-#[process]
-impl Pong {
-    #[entry]
-    fn ping(&mut self, n: u32) -> u32 {
-        self.0 += 1;
-        n + 1
-    }
-
-    #[entry]
-    fn served(&mut self) -> u32 {
-        self.0
-    }
-}
-
-struct Ping(PongRef, u32);
-
-#[process]
-impl Ping {
-    #[entry]
-    fn play(&mut self) -> u32 {
-        (0..self.1).fold(0, |n, _| self.0.ping(n).unwrap().wait().unwrap())
-    }
+/// Runs the workload of this name.
+fn run(name: &str) {
+    let system = System::builder().cores(2).quantum(Budget::units(50)).build().unwrap();
+    let (_, workload, size, _) =
+        workloads::ALL.iter().find(|(own, ..)| *own == name).expect("there is one of this name");
+    assert!(workload(system, *size) > 0);
 }
 
 #[test]
 fn ping_pong() {
-    let system = system();
-    let pong = system.start(Pong(0));
-    let ping = system.start(Ping(pong.clone(), 300));
-    assert_eq!(ping.play().unwrap().wait(), Ok(300));
-    assert_eq!(pong.served().unwrap().wait(), Ok(300));
-    finish(system);
-}
-
-struct Member {
-    next: Option<MemberRef>,
-    last: Arc<Mutex<Option<(usize, u32)>>>,
-    number: usize,
-}
-
-#[process]
-impl Member {
-    #[entry]
-    fn follow(&mut self, next: MemberRef) {
-        self.next = Some(next);
-    }
-
-    #[entry]
-    fn pass(&mut self, left: u32) {
-        match (left, &self.next) {
-            (0, _) | (_, None) => *self.last.lock().unwrap() = Some((self.number, left)),
-            (left, Some(next)) => next.pass(left - 1).unwrap(),
-        }
-    }
+    run("ping-pong");
 }
 
 #[test]
 fn thread_ring() {
-    let (system, last) = (system(), Arc::new(Mutex::new(None)));
-    let make = |number| Member { next: None, last: last.clone(), number };
-    let members: Vec<_> = (0..100).map(|number| system.start(make(number))).collect();
-    for (n, member) in members.iter().enumerate() {
-        member.follow(members[(n + 1) % 100].clone()).unwrap();
-    }
-    members[0].pass(1042).unwrap();
-    finish(system);
-    assert_eq!(*last.lock().unwrap(), Some((42, 0)));
-}
-
-#[derive(Default)]
-struct Counter(u64);
-
-#[process]
-impl Counter {
-    #[entry]
-    fn increment(&mut self) {
-        self.0 += 1;
-    }
-
-    #[entry]
-    fn count(&mut self) -> u64 {
-        self.0
-    }
+    run("thread-ring");
 }
 
 #[test]
 fn counting() {
-    let system = system();
-    let counter = system.start(Counter::default());
-    (0..10_000).for_each(|_| counter.increment().unwrap());
-    assert_eq!(counter.count().unwrap().wait(), Ok(10_000));
-    finish(system);
+    run("counting");
 }
 
 #[test]
-fn fork_join_throughput() {
-    let system = system();
-    let counters: Vec<_> = (0..60).map(|_| system.start(Counter::default())).collect();
-    for _ in 0..50 {
-        counters.iter().for_each(|counter| counter.increment().unwrap());
-    }
-    let replies: Vec<_> = counters.iter().map(|counter| counter.count().unwrap()).collect();
-    assert_eq!(replies.into_iter().map(|reply| reply.wait().unwrap()).sum::<u64>(), 60 * 50);
-    finish(system);
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Colour {
-    Blue,
-    Red,
-    Yellow,
-}
-
-impl Colour {
-    fn after(self, other: Colour) -> Colour {
-        use Colour::{Blue, Red, Yellow};
-        if self == other {
-            return self;
-        }
-        [Blue, Red, Yellow].into_iter().find(|third| *third != self && *third != other).unwrap()
-    }
-}
-
-/// Where two meet.
-struct Mall {
-    left: u32,
-    waiting: Option<(ChameneosRef, Colour)>,
-}
-
-#[process]
-impl Mall {
-    #[entry]
-    fn meet(&mut self, who: ChameneosRef, colour: Colour) {
-        if self.left == 0 {
-            return who.leave().unwrap();
-        }
-        match self.waiting.take() {
-            None => self.waiting = Some((who, colour)),
-            Some((other, others)) => {
-                self.left -= 1;
-                other.met(colour).unwrap();
-                who.met(others).unwrap();
-                if self.left == 0 {
-                    // Whoever waits from now on would wait for ever.
-                    self.waiting = None;
-                }
-            }
-        }
-    }
-}
-
-struct Chameneos {
-    colour: Colour,
-    meetings: u32,
-    mall: MallRef,
-    has_left: bool,
-}
-
-#[process]
-impl Chameneos {
-    #[body]
-    fn begin(&mut self, me: &Me<Self>) {
-        self.mall.meet(me.address().unwrap(), self.colour).unwrap();
-    }
-
-    #[entry]
-    fn met(&mut self, me: &Me<Self>, other: Colour) {
-        self.colour = self.colour.after(other);
-        self.meetings += 1;
-        self.mall.meet(me.address().unwrap(), self.colour).unwrap();
-    }
-
-    #[entry]
-    fn leave(&mut self) {
-        self.has_left = true;
-    }
-
-    #[entry]
-    fn meetings(&mut self) -> u32 {
-        self.meetings
-    }
+fn fork_join() {
+    run("fork-join");
 }
 
 #[test]
 fn chameneos() {
-    let system = system();
-    let mall = system.start(Mall { left: 200, waiting: None });
-    let colours = [Colour::Blue, Colour::Red, Colour::Yellow, Colour::Blue];
-    let all = colours.map(|colour| {
-        let mall = mall.clone();
-        system.start(Chameneos { colour, meetings: 0, mall, has_left: false })
-    });
-    system.wait_idle().unwrap();
-    let meetings: u32 = all.iter().map(|one| one.meetings().unwrap().wait().unwrap()).sum();
-    assert_eq!(meetings, 400, "each meeting is one of two");
-    finish(system);
-}
-
-/// Serves forks; a philosopher gets both or waits.
-struct Table {
-    taken: Vec<bool>,
-}
-
-#[process]
-impl Table {
-    #[entry(when = !self.taken[*seat] && !self.taken[(*seat + 1) % self.taken.len()])]
-    fn take(&mut self, seat: usize) -> usize {
-        let right = (seat + 1) % self.taken.len();
-        assert!(!self.taken[seat] && !self.taken[right]);
-        (self.taken[seat], self.taken[right]) = (true, true);
-        seat
-    }
-
-    #[entry]
-    fn put(&mut self, seat: usize) {
-        let right = (seat + 1) % self.taken.len();
-        (self.taken[seat], self.taken[right]) = (false, false);
-    }
-}
-
-struct Philosopher {
-    seat: usize,
-    table: TableRef,
-    meals: u32,
-}
-
-#[process]
-impl Philosopher {
-    #[entry]
-    fn dine(&mut self) -> u32 {
-        for _ in 0..40 {
-            self.table.take(self.seat).unwrap().wait().unwrap();
-            yield_now();
-            self.meals += 1;
-            self.table.put(self.seat).unwrap();
-        }
-        self.meals
-    }
+    run("chameneos");
 }
 
 #[test]
 fn philosophers() {
-    let system = system();
-    let table = system.start(Table { taken: vec![false; 5] });
-    let meals: Vec<_> = (0..5)
-        .map(|seat| system.start(Philosopher { seat, table: table.clone(), meals: 0 }))
-        .map(|philosopher| philosopher.dine().unwrap())
-        .collect();
-    assert_eq!(meals.into_iter().map(|meals| meals.wait().unwrap()).sum::<u32>(), 200);
-    finish(system);
+    run("philosophers");
 }
 
-/// A waiting room with three chairs.
-#[derive(Default)]
-struct Shop {
-    waiting: u32,
-    cut: u32,
-    turned_away: u32,
-    is_closed: bool,
+#[test]
+fn bounded_buffer() {
+    run("bounded-buffer");
 }
 
 #[test]
 fn sleeping_barber() {
-    struct Barber(Arc<(Monitor<Shop>, Condition)>);
-    #[process]
-    impl Barber {
-        #[body]
-        fn work(&mut self) {
-            let (shop, came) = &*self.0;
-            loop {
-                let goes_on = shop.enter(|shop| {
-                    shop.wait_while(came, |shop| shop.waiting == 0 && !shop.is_closed).unwrap();
-                    let has_one = shop.waiting > 0;
-                    shop.waiting -= u32::from(has_one);
-                    shop.cut += u32::from(has_one);
-                    has_one
-                });
-                if !goes_on.unwrap() {
-                    return;
-                }
-                yield_now();
-            }
-        }
-    }
-    struct Customers(Arc<(Monitor<Shop>, Condition)>);
-    #[process]
-    impl Customers {
-        #[entry]
-        fn come(&mut self) -> u32 {
-            let (shop, came) = &*self.0;
-            for _ in 0..50 {
-                let came_in = shop.enter(|shop| {
-                    if shop.waiting == 3 {
-                        shop.turned_away += 1;
-                    } else {
-                        shop.waiting += 1;
-                        came.signal();
-                    }
-                });
-                came_in.unwrap();
-                yield_now();
-            }
-            50
-        }
-    }
-    let system = system();
-    let shop = Arc::new((Monitor::new(Shop::default()), Condition::new()));
-    system.start(Barber(shop.clone()));
-    let customers: Vec<_> = (0..4).map(|_| system.start(Customers(shop.clone())).come()).collect();
-    let came: u32 = customers.into_iter().map(|came| came.unwrap().wait().unwrap()).sum();
-    let closed = shop.0.enter(|shop| {
-        shop.is_closed = true;
-    });
-    closed.unwrap();
-    shop.1.signal_all();
-    finish(system);
-    let (cut, turned_away) = shop.0.enter(|shop| (shop.cut, shop.turned_away)).unwrap();
-    assert_eq!(cut + turned_away, came);
-    assert!(cut > 0);
+    run("sleeping-barber");
 }
 
 #[test]
 fn cigarette_smokers() {
-    /// Has one ingredient, and smokes when the two others are on the table.
-    struct Smoker {
-        turn: Arc<Semaphore>,
-        table_is_free: Arc<Semaphore>,
-        smoked: u32,
-    }
-    #[process]
-    impl Smoker {
-        #[entry]
-        fn smoke(&mut self, times: u32) -> u32 {
-            for _ in 0..times {
-                self.turn.wait().unwrap();
-                self.smoked += 1;
-                self.table_is_free.signal();
-            }
-            self.smoked
-        }
-    }
-    struct Agent {
-        turns: Vec<Arc<Semaphore>>,
-        table_is_free: Arc<Semaphore>,
-    }
-    #[process]
-    impl Agent {
-        #[entry]
-        fn deal(&mut self, rounds: usize) {
-            for round in 0..rounds {
-                self.table_is_free.wait().unwrap();
-                self.turns[round % 3].signal();
-            }
-        }
-    }
-    let system = system();
-    let table_is_free = Arc::new(Semaphore::new(1));
-    let turns: Vec<_> = (0..3).map(|_| Arc::new(Semaphore::new(0))).collect();
-    let smoked: Vec<_> = turns
-        .iter()
-        .map(|turn| {
-            let (turn, table_is_free) = (turn.clone(), table_is_free.clone());
-            system.start(Smoker { turn, table_is_free, smoked: 0 }).smoke(30).unwrap()
-        })
-        .collect();
-    system.start(Agent { turns, table_is_free }).deal(90).unwrap();
-    assert_eq!(
-        smoked.into_iter().map(|smoked| smoked.wait().unwrap()).collect::<Vec<_>>(),
-        [30; 3]
-    );
-    finish(system);
-}
-
-struct Account(i64);
-
-#[process]
-impl Account {
-    #[entry]
-    fn deposit(&mut self, amount: i64) -> i64 {
-        self.0 += amount;
-        self.0
-    }
-
-    #[entry(when = self.0 >= *amount)]
-    fn withdraw(&mut self, amount: i64) -> i64 {
-        self.0 -= amount;
-        amount
-    }
-
-    #[entry]
-    fn balance(&mut self) -> i64 {
-        self.0
-    }
+    run("cigarette-smokers");
 }
 
 #[test]
 fn banking_conserves_money() {
-    struct Teller(Vec<AccountRef>, u64);
-    #[process]
-    impl Teller {
-        #[entry]
-        fn transfer(&mut self, times: u32) {
-            for _ in 0..times {
-                self.1 = self.1.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                let all = self.0.len() as u64;
-                let (from, to) = ((self.1 >> 33) % all, (self.1 >> 43) % all);
-                let amount = (self.1 >> 60) as i64;
-                let amount = self.0[from as usize].withdraw(amount).unwrap().wait().unwrap();
-                self.0[to as usize].deposit(amount).unwrap().wait().unwrap();
-            }
-        }
-    }
-    let system = system();
-    let accounts: Vec<_> = (0..10)
-        .map(|n| system.start_with(Plan::new().name(format!("account {n}")), Account(1000)))
-        .collect();
-    for seed in 0..4 {
-        system.start(Teller(accounts.clone(), seed)).transfer(100).unwrap();
-    }
-    system.wait_idle().unwrap();
-    let balances: Vec<_> = accounts.iter().map(|one| one.balance().unwrap()).collect();
-    assert_eq!(balances.into_iter().map(|one| one.wait().unwrap()).sum::<i64>(), 10_000);
-    finish(system);
-}
-
-/// Keeps one prime, and passes on what that does not divide.
-struct Sieve {
-    prime: Option<u64>,
-    next: Option<SieveRef>,
-    found: Arc<Mutex<Vec<u64>>>,
-}
-
-#[process]
-impl Sieve {
-    #[entry]
-    fn number(&mut self, me: &Me<Self>, n: u64) {
-        let Some(prime) = self.prime else {
-            self.prime = Some(n);
-            return self.found.lock().unwrap().push(n);
-        };
-        if n.is_multiple_of(prime) {
-            return;
-        }
-        let found = &self.found;
-        let next = self.next.get_or_insert_with(|| {
-            me.start(Plan::new(), Sieve { prime: None, next: None, found: found.clone() })
-        });
-        next.number(n).unwrap();
-    }
+    run("banking");
 }
 
 #[test]
 fn sieve() {
-    let (system, found) = (system(), Arc::new(Mutex::new(Vec::new())));
-    let first = system.start(Sieve { prime: None, next: None, found: found.clone() });
-    (2..300).for_each(|n| first.number(n).unwrap());
-    finish(system);
-    let found = found.lock().unwrap();
-    assert_eq!(
-        (found.len(), found[..5].to_vec(), found.last()),
-        (62, vec![2, 3, 5, 7, 11], Some(&293))
-    );
-}
-
-struct Fib;
-
-#[process]
-impl Fib {
-    #[entry]
-    fn of(&mut self, me: &Me<Self>, n: u32) -> u64 {
-        if n < 2 {
-            return u64::from(n);
-        }
-        let parts = [n - 1, n - 2].map(|n| me.start(Plan::new(), Fib).of(n).unwrap());
-        parts.into_iter().map(|part| part.wait().unwrap()).sum()
-    }
+    run("sieve");
 }
 
 #[test]
 fn fibonacci() {
-    let system = system();
-    assert_eq!(system.start(Fib).of(11).unwrap().wait(), Ok(89));
-    finish(system);
+    run("fibonacci");
 }
