@@ -27,8 +27,7 @@ use crate::{Cx, In};
 /// let ran = run(|cx| {
 ///     let (out, inp) = channel();
 ///     cx.spawn(move |cx| (1..=4).for_each(|n| out.write(cx, n)));
-///     let inp = inp.closable();
-///     std::iter::from_fn(|| inp.read(cx)).sum::<u32>()
+///     inp.closable().iter(cx).sum::<u32>()
 /// });
 /// assert_eq!(ran.result(), Some(10));
 /// ```
@@ -63,6 +62,17 @@ impl<T> Closable<T> {
             Err(RecvError::Closed(_)) => None,
             Err(error) => panic!("fibre {} cannot read: {error}", cx.co()),
         }
+    }
+
+    /// What is written, until all ends to write to are gone: unlike [`In::iter`], it has an end.
+    ///
+    /// # Blocking
+    /// Each value as [`Self::read`].
+    ///
+    /// # Panics
+    /// As [`Self::read`].
+    pub fn iter<'a>(&'a self, cx: &'a Cx<'_>) -> impl Iterator<Item = T> + 'a {
+        core::iter::from_fn(move || self.read(cx))
     }
 }
 

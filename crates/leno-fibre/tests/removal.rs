@@ -356,6 +356,26 @@ fn c3_plain_ends_starve_and_closable_ends_are_told() {
     assert_eq!(ran.result(), Some((vec![0, 1, 2], None)));
 }
 
+/// In a pipeline of fibres, each removed in turn, the last one is told and goes on.
+#[test]
+fn k63_a_closable_end_is_iterated_to_its_end() {
+    let ran = run(|cx| {
+        let ((lines, each_line), (words, each_word)) = (channel(), channel());
+        cx.spawn(move |cx| ["a b", "", "c"].into_iter().for_each(|line| lines.write(cx, line)));
+        cx.spawn(move |cx| {
+            each_line
+                .iter(cx)
+                .flat_map(str::split_whitespace)
+                .for_each(|word| words.write(cx, word));
+        });
+        let each_word = each_word.closable();
+        let read: String = each_word.iter(cx).collect();
+        (read, each_word.iter(cx).next())
+    });
+    assert_eq!(figures(&ran), (2, 1, 0));
+    assert_eq!(ran.result(), Some(("abc".to_owned(), None)));
+}
+
 #[test]
 fn ends_of_an_outer_run_are_never_thought_unreachable() {
     // The inner run's first fibre has a free end that was made outside, and bound nowhere.

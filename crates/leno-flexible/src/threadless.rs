@@ -17,7 +17,8 @@ use crate::{AsyncMe, Failure, Flexible, Snapshot, System, SystemBuilder, helm};
 ///
 /// Whoever has its answer returns; if others are waiting then, a thread that is still in a call goes on
 /// with them. If there is none (somebody was kicked, or a body was woken from outside), a helper thread of
-/// the process does. A body that blocks its thread blocks its system.
+/// the process does, which costs what waking a thread costs: so do not kick or prod one that has nothing to do.
+/// A body that blocks its thread blocks its system.
 ///
 /// Dropping it drops all bodies, and waits for that, unless one of them drops it; whoever waits for one
 /// gets an error.
