@@ -1,11 +1,13 @@
 //! `leno-bench`: measures leno beside its peers, interleaved, in one run.
 //!
 //! Reading order: [`bench`] (what is measured), [`contender`] (by whom), [`harness`] (how),
-//! [`outcome`] (what came out), [`report`], [`json`], [`rows`], [`plot`] (how it is shown). leno's own side
+//! [`outcome`] (what came out), [`report`], [`json`], [`rows`], [`plot`], [`page`] (how it is shown). leno's own side
 //! is in `subject`; without the feature `leno` only the peers are measured.
 
 mod bench;
 mod child;
+#[cfg(test)]
+mod compare;
 mod contender;
 mod external;
 mod harness;
@@ -15,6 +17,7 @@ mod machine;
 mod number;
 mod options;
 mod outcome;
+mod page;
 mod peers;
 mod plot;
 mod process;
@@ -87,9 +90,13 @@ fn measure(options: &Options) -> ExitCode {
         .iter()
         .map(|path| (path, json::write(path, &machine, options.scale, &outcomes)));
     let svg = options.svg.iter().map(|path| (path, plot::write(path, &machine, &outcomes)));
+    let html = options
+        .html
+        .iter()
+        .map(|path| (path, page::write(path, &machine, options.scale, &outcomes)));
     let rows = options.rows.iter().map(|path| (path, rows::write(path, &machine, &outcomes)));
     let failed: Vec<_> =
-        json.chain(svg).chain(rows).filter_map(|(p, r)| Some((p, r.err()?))).collect();
+        json.chain(svg).chain(html).chain(rows).filter_map(|(p, r)| Some((p, r.err()?))).collect();
     for (path, error) in &failed {
         eprintln!("leno-bench: cannot write {}: {error}", path.display());
     }

@@ -27,6 +27,7 @@ pub struct Options {
     pub peers: Peers,
     pub json: Option<PathBuf>,
     pub svg: Option<PathBuf>,
+    pub html: Option<PathBuf>,
     pub rows: Option<PathBuf>,
 }
 
@@ -72,6 +73,7 @@ pub fn parse(args: &[String]) -> Result<Request, String> {
         peers: Peers::All,
         json: None,
         svg: None,
+        html: None,
         rows: None,
     };
     let mut list = false;
@@ -86,6 +88,7 @@ pub fn parse(args: &[String]) -> Result<Request, String> {
             "--peers" => options.peers = peers(&value()?)?,
             "--json" => options.json = Some(value()?.into()),
             "--svg" => options.svg = Some(value()?.into()),
+            "--html" => options.html = Some(value()?.into()),
             "--rows" => options.rows = Some(value()?.into()),
             other => return Err(format!("{other} is not an option")),
         }

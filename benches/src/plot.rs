@@ -1,4 +1,4 @@
-//! Charts as SVG files, one per bench, readable on light and dark grounds.
+//! Charts as SVG, one per bench, readable on light and dark grounds.
 //!
 //! Everything spans orders of magnitude here (a call against a thread, two coroutines against a
 //! million), so every axis is logarithmic. Bars would need a zero, which such an axis has not:
@@ -21,16 +21,24 @@ use crate::outcome::Outcome;
 pub fn write(directory: &Path, machine: &Machine, outcomes: &[Outcome]) -> io::Result<()> {
     fs::create_dir_all(directory)?;
     for outcome in outcomes {
-        let drawn = match outcome.bench.chart {
-            Chart::Curve => curve::draw(outcome),
-            Chart::Dots => dots::draw(outcome),
-        };
-        let Some(mut picture) = drawn else { continue };
+        let Some(mut picture) = draw(outcome) else { continue };
         picture.caption(machine);
         let file = directory.join(format!("{}.svg", outcome.bench.name));
         fs::write(file, picture.finish())?;
     }
     Ok(())
+}
+
+/// The chart of one bench, to be part of a page; `None` when it has no figure.
+pub fn chart(outcome: &Outcome) -> Option<String> {
+    draw(outcome).map(Picture::finish)
+}
+
+fn draw(outcome: &Outcome) -> Option<Picture> {
+    match outcome.bench.chart {
+        Chart::Curve => curve::draw(outcome),
+        Chart::Dots => dots::draw(outcome),
+    }
 }
 
 const STYLE: &str = "\
@@ -111,7 +119,7 @@ impl Picture {
     }
 }
 
-fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 

@@ -16,15 +16,18 @@ use crate::{peers, subject};
 /// Longer than any runtime looks round before it sleeps.
 const PAUSE: Duration = Duration::from_micros(300);
 
-/// Which of the sorted waits is the result: the median, and the longest but one in a hundred.
-const PERCENTILES: [u64; 2] = [50, 99];
+/// Which of the sorted waits are results: together they are the distribution.
+const PERCENTILES: [u64; 5] = [10, 50, 75, 90, 99];
+
+/// Those that are judged: the median, and the longest but one in a hundred.
+const JUDGED: [u64; 2] = [50, 99];
 
 pub const WAKE: Bench = Bench {
     name: "wake",
     unit: "ns",
     about: "from waking someone who sleeps on another thread until it goes on",
     parameter: "percentile",
-    chart: Chart::Dots,
+    chart: Chart::Curve,
     cases: |scale| {
         let case = |percentile| {
             let mut contenders = subject::wake(percentile);
@@ -41,7 +44,7 @@ pub const WAKE: Bench = Bench {
     judge: |outcome| {
         let peers = ["thread", "thread crossbeam-channel", "tokio"];
         let at = |p| peers.map(|peer| outcome.at_most(Some(p), "leno", peer, 1.0));
-        PERCENTILES.into_iter().flat_map(at).flatten().collect::<Vec<Verdict>>()
+        JUDGED.into_iter().flat_map(at).flatten().collect::<Vec<Verdict>>()
     },
 };
 

@@ -1,4 +1,5 @@
-//! A row per contender: a dot at the median, a bar from quartile to quartile, the figure beside it.
+//! A row per contender: a dot at the median, a bar from quartile to quartile, a speck for each sample, the
+//! figure beside it.
 
 use super::axis::Axis;
 use super::{Anchor, Picture, colour};
@@ -15,7 +16,7 @@ const ROW: f64 = 26.0;
 /// `None` when nothing was measured.
 pub fn draw(outcome: &Outcome) -> Option<Picture> {
     let rows = rows(outcome);
-    let values = rows.iter().flat_map(|(_, _, s)| [s.lower, s.upper]);
+    let values = rows.iter().flat_map(|row| row.samples.iter().copied());
     let axis = Axis::over(values, LEFT, RIGHT)?;
     let bottom = TOP + ROW * rows.len() as f64;
     let bench = outcome.bench;
@@ -29,34 +30,51 @@ pub fn draw(outcome: &Outcome) -> Option<Picture> {
     }
     picture.segment((LEFT, bottom), (RIGHT, bottom), "axis");
     picture.text((LEFT + RIGHT) / 2.0, bottom + 40.0, Anchor::Middle, "ink", bench.unit);
-    for (place, (label, name, spread)) in rows.iter().enumerate() {
-        let y = TOP + ROW * (place as f64 + 0.5);
-        row(&mut picture, &axis, y, label, colour(name), spread);
+    for (place, row) in rows.iter().enumerate() {
+        row.draw(&mut picture, &axis, TOP + ROW * (place as f64 + 0.5));
     }
     Some(picture)
 }
 
-/// Label, contender and figures of each row.
-fn rows(outcome: &Outcome) -> Vec<(String, &'static str, Spread)> {
+struct Row {
+    label: String,
+    name: &'static str,
+    spread: Spread,
+    samples: Vec<f64>,
+}
+
+fn rows(outcome: &Outcome) -> Vec<Row> {
     let mut rows = Vec::new();
     for case in &outcome.cases {
         let parameter = case.parameter.map(|p| format!(", {p} {}", outcome.bench.parameter));
         for entry in &case.entries {
             let label = format!("{}{}", entry.name, parameter.as_deref().unwrap_or_default());
-            rows.extend(entry.spread().map(|spread| (label, entry.name, spread)));
+            let samples = entry.samples.iter().map(|sample| sample.1).collect();
+            let row = |spread| Row { label, name: entry.name, spread, samples };
+            rows.extend(entry.spread().map(row));
         }
     }
     rows
 }
 
-fn row(picture: &mut Picture, axis: &Axis, y: f64, label: &str, colour: &str, spread: &Spread) {
-    let (from, at, to) =
-        (axis.place(spread.lower), axis.place(spread.median), axis.place(spread.upper));
-    picture.text(LEFT - 12.0, y + 4.0, Anchor::End, "ink", label);
-    picture.add(format_args!(
-        r#"<line x1="{from:.1}" y1="{y:.1}" x2="{to:.1}" y2="{y:.1}" class="line" stroke="{colour}"/>"#
-    ));
-    picture.dot(at, y, 5.0, colour);
-    let figure = number::measured(spread.median);
-    picture.text(RIGHT + 16.0, y + 4.0, Anchor::Start, "ink", &figure);
+impl Row {
+    fn draw(&self, picture: &mut Picture, axis: &Axis, y: f64) {
+        let Row { label, name, spread, samples } = self;
+        let colour = colour(name);
+        let (from, at, to) =
+            (axis.place(spread.lower), axis.place(spread.median), axis.place(spread.upper));
+        picture.text(LEFT - 12.0, y + 4.0, Anchor::End, "ink", label);
+        for sample in samples.iter().filter(|sample| **sample > 0.0) {
+            let x = axis.place(*sample);
+            picture.add(format_args!(
+                r#"<circle cx="{x:.1}" cy="{y:.1}" r="1.6" fill="{colour}" opacity="0.45"/>"#
+            ));
+        }
+        picture.add(format_args!(
+            r#"<line x1="{from:.1}" y1="{y:.1}" x2="{to:.1}" y2="{y:.1}" class="line" stroke="{colour}"/>"#
+        ));
+        picture.dot(at, y, 5.0, colour);
+        let figure = number::measured(spread.median);
+        picture.text(RIGHT + 16.0, y + 4.0, Anchor::Start, "ink", &figure);
+    }
 }
