@@ -17,6 +17,8 @@ pub(crate) struct Stack<Y, I, C> {
     pub owner: Owner<Y, I, C>,
     /// Whether a body has panicked, or is running now.
     pub poisoned: bool,
+    /// Whether the frame that was polled last is done.
+    done: bool,
 }
 
 #[derive(Default)]
@@ -42,7 +44,7 @@ impl Drop for Frames {
 
 impl<Y, I, C> Stack<Y, I, C> {
     pub(crate) fn new() -> Self {
-        Stack { frames: Frames::default(), owner: Owner::new(), poisoned: false }
+        Stack { frames: Frames::default(), owner: Owner::new(), poisoned: false, done: false }
     }
 
     pub(crate) fn push(&mut self, frame: Frame) {
@@ -61,28 +63,48 @@ impl<Y, I, C> Stack<Y, I, C> {
         drop(std::mem::take(&mut self.frames));
     }
 
-    /// Polls the innermost frame until the coroutine stops. A panic leaves it poisoned.
+    /// Polls the innermost frame: whether it has yielded, as it mostly does. If not, [`Stack::run_on`] comes
+    /// next. A panic leaves the coroutine poisoned.
     #[inline]
-    pub(crate) fn run(&mut self) -> Stop {
+    pub(crate) fn run(&mut self) -> bool {
         self.poisoned = true;
+        let done = self.poll_innermost();
+        let yielded = !done && self.owner.core().signal.get() == Signal::Yield;
+        if yielded {
+            self.poisoned = false;
+        } else {
+            self.done = done;
+        }
+        yielded
+    }
+
+    /// Whether the innermost frame is done. If not, the core's signal says why it has stopped.
+    #[inline]
+    fn poll_innermost(&mut self) -> bool {
         let core = self.owner.core();
-        let mut cx = Context::from_waker(Waker::noop());
+        core.signal.set(Signal::None);
+        let Some(innermost) = self.frames.0.last_mut() else { return false };
+        let done = innermost.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        if done || core.signal.get() != Signal::Call {
+            core.arguments.set(None);
+        }
+        done
+    }
+
+    /// After a poll that has not yielded: polls whichever frame is the innermost until the coroutine stops.
+    #[inline(never)]
+    pub(crate) fn run_on(&mut self) -> Stop {
+        let mut done = self.done;
         let stop = loop {
-            core.signal.set(Signal::None);
-            let Some(top) = self.frames.0.last_mut() else { break Stop::Stray };
-            let done = top.as_mut().poll(&mut cx);
-            if done || core.signal.get() != Signal::Call {
-                core.arguments.set(None);
-            }
-            if done {
-                let frame = self.frames.0.pop().expect("it was polled");
-                if self.frames.0.is_empty() {
-                    break Stop::Done(frame);
-                }
-                core.returned.set(Some(frame));
-                continue;
-            }
+            let core = self.owner.core();
             match core.signal.get() {
+                _ if done => {
+                    let frame = self.frames.0.pop().expect("it was polled");
+                    if self.frames.0.is_empty() {
+                        break Stop::Done(frame);
+                    }
+                    core.returned.set(Some(frame));
+                }
                 Signal::Yield => break Stop::Yielded,
                 Signal::Leaf => break Stop::Leaf,
                 Signal::Call => match core.called.take() {
@@ -91,6 +113,7 @@ impl<Y, I, C> Stack<Y, I, C> {
                 },
                 Signal::None => break Stop::Stray,
             }
+            done = self.poll_innermost();
         };
         self.poisoned = false;
         stop

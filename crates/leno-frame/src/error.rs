@@ -55,6 +55,8 @@ pub enum StoreError {
         /// What its `Serialize` or the format says.
         cause: String,
     },
+    /// The value it is suspended with could not be written, and why.
+    Yielded(String),
 }
 
 impl fmt::Display for StoreError {
@@ -68,6 +70,9 @@ impl fmt::Display for StoreError {
             }
             StoreError::Encode { function, point, local, cause } => {
                 write!(f, "`{function}` at `{point}`: cannot store `{local}`: {cause}")
+            }
+            StoreError::Yielded(cause) => {
+                write!(f, "cannot store the value it is suspended with: {cause}")
             }
         }
     }
@@ -175,6 +180,8 @@ pub enum RestoreError {
         /// What its `Deserialize` or the format says.
         cause: String,
     },
+    /// The value it was suspended with could not be read, and why.
+    Yielded(String),
 }
 
 impl fmt::Display for RestoreError {
@@ -212,6 +219,9 @@ impl fmt::Display for RestoreError {
             ),
             RestoreError::Decode { function, point, local, cause } => {
                 write!(f, "`{function}` at `{point}`: cannot restore `{local}`: {cause}")
+            }
+            RestoreError::Yielded(cause) => {
+                write!(f, "cannot restore the value it was suspended with: {cause}")
             }
         }
     }

@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use crate::describe::Function;
 use crate::error::RestoreError;
-use crate::point::{Call, Point, Slot, StepFuture, Suspend};
+use crate::point::{Call, Point, Reach, Slot, StepFuture, Suspend};
 use crate::raw::core::Mode;
 use crate::raw::lent;
 use crate::raw::link::Link;
@@ -113,11 +113,24 @@ impl<Y, I, C> Co<Y, I, C> {
             .into_args()
     }
 
+    /// What a body is about to await.
+    #[doc(hidden)]
+    #[inline]
+    pub fn hold<P: Point<Y, I, C>>(&mut self, point: P) -> Slot<P, P::Held> {
+        Slot::new(point.hold(Reach::new(self.link)))
+    }
+
+    /// What a body awaits that was rewound.
+    #[doc(hidden)]
+    pub fn held<P: Point<Y, I, C>>(&mut self) -> Slot<P, P::Held> {
+        Slot::new(P::held(Reach::new(self.link)))
+    }
+
     #[doc(hidden)]
     #[inline]
     pub fn step<'a, P: Point<Y, I, C>>(
         &'a mut self,
-        slot: &'a mut Slot<P>,
+        slot: &'a mut Slot<P, P::Held>,
     ) -> StepFuture<'a, Y, I, C, P> {
         StepFuture::new(self.link, slot)
     }

@@ -53,8 +53,8 @@
 //! - A variable that is not used after a suspension is not in its frame: it is dropped there, not at the
 //!   end of its scope. (One that looks like a guard, `let _guard = ..`, is refused.)
 //! - A `for` loop whose body suspends goes over what can be stored half-way: see [`walk`].
-//! - Macros are not looked into: an `.await` in their arguments is refused, and a variable that a macro
-//!   declares is not seen.
+//! - Macros are not looked into: an `.await` in their arguments or in what they expand to is refused, and so
+//!   is a variable that a macro seems to declare, `declare!(x)`, if it is used after a suspension.
 //!
 //! # Images and later builds
 //! A frame is found by the name of its function (its path, or `#[resumable(id = "name")]`), and its
@@ -65,14 +65,18 @@
 //! [`Options::rename`] and [`Options::migrate`] help. JSON images are read by name, so that serde's
 //! defaults work; compact ones only if types are the same.
 //!
+//! An image holds the frames; [`Resumable::snapshot_with`] adds the value that the coroutine is suspended
+//! with, so that whoever restores it can ask the same question again.
+//!
 //! Images are untrusted input: see [`Image::from_bytes`]. What a local's own `Deserialize` accepts is its
 //! own business; if it panics, that is an error. An image that was edited can of course hold values that the
 //! program would never have had.
 //!
 //! # Journals instead of frames
 //! A coroutine that is a function of its inputs can also be stored as those inputs, and replayed: then it
-//! needs no frames, and may be any code. It grows with each input, though, and code may not change.
-//! Raw stacks cannot be stored: they hold addresses.
+//! needs no frames, and may be any code, also a stackful coroutine. It grows with each input, though, and
+//! code may not change between them; see [`journal`], which notices. Raw stacks cannot be stored: they hold
+//! addresses.
 #![deny(unsafe_code)]
 
 extern crate self as leno_frame;
@@ -84,6 +88,7 @@ mod external;
 mod handle;
 mod image;
 mod iterate;
+pub mod journal;
 mod persist;
 mod point;
 #[allow(unsafe_code)]
@@ -115,6 +120,6 @@ pub use shared::Shared;
 pub mod internal {
     pub use crate::describe::{Function, Place};
     pub use crate::handle::{Handle, Seed};
-    pub use crate::point::{Chosen, Slot, Step};
+    pub use crate::point::{Chosen, Step};
     pub use crate::routine::Args;
 }

@@ -21,11 +21,20 @@ pub trait Point<Y, I, C>: Send + Sized {
     /// What awaiting it gives.
     type Output;
 
+    /// What the frame that awaits it holds of it meanwhile.
     #[doc(hidden)]
-    fn begin(point: &mut Option<Self>, link: Reach<Y, I, C>);
+    type Held: Send;
+
+    /// A body has come here by itself. What it awaits is polled next.
+    #[doc(hidden)]
+    fn hold(self, reach: Reach<Y, I, C>) -> Self::Held;
+
+    /// A body was rewound to here.
+    #[doc(hidden)]
+    fn held(reach: Reach<Y, I, C>) -> Self::Held;
 
     #[doc(hidden)]
-    fn finish(link: Reach<Y, I, C>) -> Poll<Self::Output>;
+    fn poll(held: &mut Self::Held, reach: Reach<Y, I, C>) -> Poll<Self::Output>;
 }
 
 /// How a point reaches the core; nobody else can make one.
@@ -33,8 +42,48 @@ pub trait Point<Y, I, C>: Send + Sized {
 pub struct Reach<Y, I, C>(Link<Y, I, C>);
 
 impl<Y, I, C> Reach<Y, I, C> {
+    #[inline]
+    pub(crate) fn new(link: Link<Y, I, C>) -> Self {
+        Reach(link)
+    }
+
+    #[inline]
     fn core(&self) -> &Core<Y, I, C> {
         self.0.core()
+    }
+}
+
+/// Implemented by nothing: what a suspension lacks where `#[resumable]` has not seen its `.await`.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "this `.await` is not in the source of a `#[resumable]` fn",
+    label = "a suspension that no frame could be written of",
+    note = "`co.suspend(value)` and calls of resumable fns are awaited in the body of a `#[resumable]` fn \
+            itself, not in what a macro expands to and not in ordinary async code",
+    note = "ways out: write the `.await` in the body; make what the macro does a `#[resumable]` fn; start a \
+            coroutine with `Resumable::start`"
+)]
+pub trait Seen {}
+
+impl<Y, I> Future for Suspend<Y, I>
+where
+    Self: Seen,
+{
+    type Output = I;
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<I> {
+        Poll::Pending
+    }
+}
+
+impl<R: Routine> Future for Call<R>
+where
+    Self: Seen,
+{
+    type Output = R::Output;
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<R::Output> {
+        Poll::Pending
     }
 }
 
@@ -53,22 +102,28 @@ impl<Y, I> Suspend<Y, I> {
 
 impl<Y: Send, I: Send, C> Point<Y, I, C> for Suspend<Y, I> {
     type Output = I;
+    type Held = ();
 
     #[inline]
-    fn begin(point: &mut Option<Self>, link: Reach<Y, I, C>) {
-        let core = link.core();
-        match point.take() {
-            Some(suspend) => {
-                core.yielded.set(Some(suspend.value));
-                core.signal.set(Signal::Yield);
-            }
-            None => core.signal.set(Signal::Leaf),
-        }
+    fn hold(self, reach: Reach<Y, I, C>) {
+        reach.core().yielded.set(Some(self.value));
+        reach.core().signal.set(Signal::Yield);
     }
 
     #[inline]
-    fn finish(link: Reach<Y, I, C>) -> Poll<I> {
-        link.core().input.take().map_or(Poll::Pending, Poll::Ready)
+    fn held(reach: Reach<Y, I, C>) {
+        reach.core().signal.set(Signal::Leaf);
+    }
+
+    #[inline]
+    fn poll((): &mut (), reach: Reach<Y, I, C>) -> Poll<I> {
+        let core = reach.core();
+        // There is a signal until the coroutine is resumed, which clears it.
+        if core.signal.get() == Signal::None {
+            core.input.take().map_or(Poll::Pending, Poll::Ready)
+        } else {
+            Poll::Pending
+        }
     }
 }
 
@@ -91,39 +146,55 @@ impl<R: Routine> Call<R> {
 
 impl<R: Routine> Point<R::Yield, R::Input, R::Context> for Call<R> {
     type Output = R::Output;
+    type Held = Called<R>;
 
-    fn begin(point: &mut Option<Self>, link: Reach<R::Yield, R::Input, R::Context>) {
-        // Restored frames have no call: the callee reads its own frame instead of arguments.
-        let frame = frame_of(link.0, point.is_some().then_some(point));
-        link.core().called.set(Some(frame));
-        link.core().signal.set(Signal::Call);
+    #[inline]
+    fn hold(self, _: Reach<R::Yield, R::Input, R::Context>) -> Called<R> {
+        Called { call: Some(self), begun: false }
     }
 
-    fn finish(link: Reach<R::Yield, R::Input, R::Context>) -> Poll<R::Output> {
-        let Some(mut frame) = link.core().returned.take() else { return Poll::Pending };
+    fn held(_: Reach<R::Yield, R::Input, R::Context>) -> Called<R> {
+        Called { call: None, begun: false }
+    }
+
+    fn poll(held: &mut Called<R>, reach: Reach<R::Yield, R::Input, R::Context>) -> Poll<R::Output> {
+        let core = reach.core();
+        if !held.begun {
+            held.begun = true;
+            // Restored frames have no call: the callee reads its own frame instead of arguments.
+            let call = held.call.is_some().then_some(&mut held.call);
+            core.called.set(Some(frame_of(reach.0, call)));
+            core.signal.set(Signal::Call);
+            return Poll::Pending;
+        }
+        let Some(mut frame) = core.returned.take() else { return Poll::Pending };
         let mut result: Option<R::Output> = None;
         frame.as_mut().result(&mut result);
         Poll::Ready(result.expect("the frame that returned is the one that was called"))
     }
 }
 
-/// A point, in the frame that awaits it; without one from the start if the frame was restored.
+/// A call in the frame that awaits it; the callee takes it from there.
 #[doc(hidden)]
-pub struct Slot<P> {
-    point: Option<P>,
+pub struct Called<R: Routine> {
+    call: Option<Call<R>>,
     begun: bool,
 }
 
-// Points are moved out of their slots, never polled in them.
-impl<P> Unpin for Slot<P> {}
+/// A point in the frame that awaits it. (`H` is `P::Held`; with `P` it is inferred.)
+#[doc(hidden)]
+pub struct Slot<P, H> {
+    held: H,
+    _point: PhantomData<fn() -> P>,
+}
 
-impl<P> Slot<P> {
-    pub fn new(point: P) -> Self {
-        Slot { point: Some(point), begun: false }
-    }
+// What is held is moved out of its slot, never polled in it.
+impl<P, H> Unpin for Slot<P, H> {}
 
-    pub fn restored() -> Self {
-        Slot { point: None, begun: false }
+impl<P, H> Slot<P, H> {
+    #[inline]
+    pub(crate) fn new(held: H) -> Self {
+        Slot { held, _point: PhantomData }
     }
 }
 
@@ -136,16 +207,15 @@ pub enum Step<T> {
 }
 
 #[doc(hidden)]
-pub struct StepFuture<'a, Y, I, C, P> {
+pub struct StepFuture<'a, Y, I, C, P: Point<Y, I, C>> {
     link: Link<Y, I, C>,
-    slot: &'a mut Slot<P>,
-    _handle: PhantomData<&'a mut ()>,
+    slot: &'a mut Slot<P, P::Held>,
 }
 
-impl<'a, Y, I, C, P> StepFuture<'a, Y, I, C, P> {
+impl<'a, Y, I, C, P: Point<Y, I, C>> StepFuture<'a, Y, I, C, P> {
     #[inline]
-    pub(crate) fn new(link: Link<Y, I, C>, slot: &'a mut Slot<P>) -> Self {
-        StepFuture { link, slot, _handle: PhantomData }
+    pub(crate) fn new(link: Link<Y, I, C>, slot: &'a mut Slot<P, P::Held>) -> Self {
+        StepFuture { link, slot }
     }
 }
 
@@ -159,12 +229,7 @@ impl<Y, I, C, P: Point<Y, I, C>> Future for StepFuture<'_, Y, I, C, P> {
         if core.mode.get() == Mode::Capture {
             return if core.captured.get() { Poll::Pending } else { Poll::Ready(Step::Capture) };
         }
-        if this.slot.begun {
-            return P::finish(Reach(this.link)).map(Step::Done);
-        }
-        this.slot.begun = true;
-        P::begin(&mut this.slot.point, Reach(this.link));
-        Poll::Pending
+        P::poll(&mut this.slot.held, Reach::new(this.link)).map(Step::Done)
     }
 }
 

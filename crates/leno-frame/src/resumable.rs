@@ -146,23 +146,38 @@ impl<Y: Send + 'static, I: Send + 'static, T: Send + 'static, C: 'static> Resuma
     #[inline]
     fn drive(&mut self, context: &mut C) -> State<Y, T> {
         let link = self.stack.owner.link();
-        let stop = lent::lend(link.core(), context, || {
-            let stop = self.stack.run();
-            if matches!(stop, Stop::Stray | Stop::Leaf) {
-                // The frame may hold what is lent, so it goes before that does.
-                self.stack.poisoned = true;
-                self.stack.clear();
-            }
-            stop
-        });
-        match stop {
-            Stop::Yielded => State::Suspended(link.core().yielded.take().expect("it has yielded")),
-            Stop::Done(mut frame) => State::Complete(result_of(&mut frame)),
-            Stop::Stray | Stop::Leaf => panic!(
-                "a resumable fn has awaited something that is neither a suspension nor a call of \
-                 another one, inside a macro: only what is written in its body can be stored"
-            ),
+        let lent = lent::lend(link.core(), context);
+        if !self.stack.run()
+            && let Some(stop) = self.run_on()
+        {
+            drop(lent);
+            return completed(stop);
         }
+        drop(lent);
+        State::Suspended(link.core().yielded.take().expect("it has yielded"))
+    }
+
+    /// How it has ended, if it has not yielded.
+    #[inline(never)]
+    fn run_on(&mut self) -> Option<Stop> {
+        let stop = self.stack.run_on();
+        if matches!(stop, Stop::Stray | Stop::Leaf) {
+            // The frame may hold what is lent, so it goes before that does.
+            self.stack.poisoned = true;
+            self.stack.clear();
+        }
+        (!matches!(stop, Stop::Yielded)).then_some(stop)
+    }
+}
+
+#[inline(never)]
+fn completed<Y, T: 'static>(stop: Stop) -> State<Y, T> {
+    match stop {
+        Stop::Done(mut frame) => State::Complete(result_of(&mut frame)),
+        _ => panic!(
+            "a resumable fn has awaited something that is neither a suspension nor a call of \
+             another one, inside a macro: only what is written in its body can be stored"
+        ),
     }
 }
 

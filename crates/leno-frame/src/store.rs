@@ -6,6 +6,7 @@ use crate::handle::frame_of;
 use crate::image::reader::Reader;
 use crate::image::writer::Writer;
 use crate::image::{Format, Image, Options};
+use crate::persist::Persist;
 use crate::raw::core::{Core, Mode};
 use crate::resumable::Resumable;
 use crate::routine::{Entry, Routine};
@@ -44,6 +45,24 @@ impl<Y: Send + 'static, I: Send + 'static, T: Send + 'static, C: 'static> Resuma
     /// # Errors
     /// As [`Resumable::snapshot`].
     pub fn snapshot_into(&mut self, format: Format, buffer: Vec<u8>) -> Result<Image, StoreError> {
+        self.write_frames(format, buffer)?.finish()
+    }
+
+    /// As [`Resumable::snapshot`], with the value it is suspended with: whoever restores the image finds it by
+    /// [`Image::yielded`], such as the question that is still to be answered.
+    ///
+    /// # Errors
+    /// As [`Resumable::snapshot`]; [`StoreError::Yielded`] if the value cannot be written.
+    pub fn snapshot_with(&mut self, format: Format, yielded: &Y) -> Result<Image, StoreError>
+    where
+        Y: Persist,
+    {
+        let mut writer = self.write_frames(format, Vec::new())?;
+        writer.put_yielded(yielded);
+        writer.finish()
+    }
+
+    fn write_frames(&mut self, format: Format, buffer: Vec<u8>) -> Result<Writer, StoreError> {
         if self.is_poisoned() {
             return Err(StoreError::Poisoned);
         }
@@ -60,7 +79,7 @@ impl<Y: Send + 'static, I: Send + 'static, T: Send + 'static, C: 'static> Resuma
         match link.core().transfer.take().map(|transfer| *transfer) {
             Some(Transfer::Write(writer)) => {
                 drop(during);
-                writer.finish()
+                Ok(writer)
             }
             _ => unreachable!("what is written into stays where it was put"),
         }
@@ -87,7 +106,7 @@ impl<Y: Send + 'static, I: Send + 'static, T: Send + 'static, C: 'static> Resuma
         this.stack.push(frame_of::<R>(link, None));
         let during = During::new(link.core(), Mode::Restore, Transfer::Read(reader, None));
         let scope = scope::read(&options.bindings);
-        let stop = this.stack.run();
+        let stop = if this.stack.run() { Stop::Yielded } else { this.stack.run_on() };
         drop(scope);
         let transfer = link.core().transfer.take();
         drop(during);
@@ -119,7 +138,8 @@ impl<Y: Send + 'static, I: Send + 'static, T: Send + 'static, C: 'static> Resuma
         Ok(())
     }
 
-    /// The same image in another format: how to look into a compact one.
+    /// The same frames in another format: how to look into a compact image. (The value it was suspended with
+    /// is not among them: see [`Image::yielded`].)
     ///
     /// # Errors
     /// As [`Resumable::restore`]; [`RestoreError::Decode`] if what was read cannot be written.
@@ -138,7 +158,9 @@ impl<Y: Send + 'static, I: Send + 'static, T: Send + 'static, C: 'static> Resuma
             StoreError::Encode { function, point, local, cause } => {
                 RestoreError::Decode { function, point, local, cause }
             }
-            StoreError::Completed | StoreError::Poisoned => RestoreError::NoFrame,
+            StoreError::Completed | StoreError::Poisoned | StoreError::Yielded(_) => {
+                RestoreError::NoFrame
+            }
         })
     }
 }

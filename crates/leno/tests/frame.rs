@@ -91,3 +91,35 @@ fn by_a_stackful_coroutine_a_thread_and_a_task_one_after_the_other() {
     summing.resume(&mut (), 3);
     assert_eq!(summing.resume(&mut (), 4), State::Complete(10));
 }
+
+#[test]
+fn c12_a_stackful_coroutine_is_stored_as_its_journal() {
+    use leno::frame::journal::{Journal, Journaled};
+
+    // It is in the middle of a recursion on a native stack, which no image could hold.
+    fn nested(co: &leno::Suspender<u32, u32>, depth: u32) -> u32 {
+        if depth == 0 { 0 } else { nested(co, depth - 1) + co.suspend(depth) }
+    }
+    let make = |depth: u32| {
+        let co = leno::Coroutine::new(move |co: &leno::Suspender<u32, u32>, first| {
+            first + nested(co, depth)
+        });
+        let mut go = move |input: u32| match co.resume(input) {
+            leno::Step::Suspended(out) => State::Suspended(out),
+            leno::Step::Finished(sum) => State::Complete(sum),
+        };
+        let first = go(100);
+        (go, first)
+    };
+    let (mut walking, _) = Journaled::start("nested", 3u32, make).unwrap();
+    walking.resume(10).unwrap();
+    let bytes = walking.journal().to_bytes();
+    let thread = std::thread::spawn(move || {
+        let journal = Journal::from_bytes(&bytes).unwrap();
+        let (mut walking, state) = Journaled::replay("nested", &journal, make).unwrap();
+        assert_eq!(state, State::Suspended(2));
+        walking.resume(20).unwrap();
+        walking.resume(30).unwrap()
+    });
+    assert_eq!(thread.join().unwrap(), State::Complete(160));
+}

@@ -1,6 +1,6 @@
 //! Images that people read and edit.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use crate::error::ImageError;
@@ -8,7 +8,8 @@ use crate::persist::Persist;
 
 pub(crate) const START: &str = "{\"leno\":1,\"frames\":[";
 pub(crate) const END_OF_FRAME: &str = "}},";
-pub(crate) const END: &str = "]}";
+pub(crate) const END_OF_FRAMES: &str = "]";
+pub(crate) const END: &str = "}";
 
 /// One frame of a JSON image, as people and [`crate::Options::migrate`] see it.
 ///
@@ -54,11 +55,18 @@ impl FrameImage {
 pub(crate) struct JsonImage {
     leno: u8,
     pub frames: Vec<FrameImage>,
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    pub yielded: Option<Value>,
+}
+
+/// A value that is there, also if it is `null`.
+fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
 }
 
 impl JsonImage {
     pub(crate) fn new(frames: Vec<FrameImage>) -> Self {
-        JsonImage { leno: super::VERSION, frames }
+        JsonImage { leno: super::VERSION, frames, yielded: None }
     }
 
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, ImageError> {
@@ -83,6 +91,11 @@ pub(crate) fn begin(bytes: &mut Vec<u8>, function: &str, label: &str) {
 pub(crate) fn put<T: Persist>(bytes: &mut Vec<u8>, name: &str, value: &T) -> Result<(), String> {
     text(bytes, name);
     bytes.push(b':');
+    serde_json::to_writer(bytes, value).map_err(|error| error.to_string())
+}
+
+pub(crate) fn put_yielded<T: Persist>(bytes: &mut Vec<u8>, value: &T) -> Result<(), String> {
+    bytes.extend_from_slice(b",\"yielded\":");
     serde_json::to_writer(bytes, value).map_err(|error| error.to_string())
 }
 

@@ -4,21 +4,23 @@
 //! suspended, and its locals.
 //! - **Postcard**, compact: `L F`, version, checksum (4 bytes), number of frames, and for each: id of the
 //!   function, id of the label, shape of the locals (4 bytes each), number of locals, and each local with
-//!   its length before it. Numbers are little-endian or, where no size is given, varints.
-//! - **JSON**, for people: `{"leno":1,"frames":[{"fn":..,"at":..,"locals":{..}}]}`. It has names instead of
+//!   its length before it; then, if it was given, the shape of the value it is suspended with and that value,
+//!   in the same way. Numbers are little-endian or, where no size is given, varints.
+//! - **JSON**, for people: `{"leno":1,"frames":[{"fn":..,"at":..,"locals":{..}}]}`, perhaps with a
+//!   `"yielded"`. It has names instead of
 //!   ids and no checksum, so that it can be read, edited and migrated.
 //!
 //! Images are untrusted. [`Image::from_bytes`] checks what can be checked without knowing the code; what
 //! it has accepted can be walked without another check. Whatever the bytes, the answer is an error and
 //! not a panic, and memory is bounded by their number.
 
-mod bounded;
-mod checksum;
+pub(crate) mod bounded;
+pub(crate) mod checksum;
 pub(crate) mod json;
 mod options;
 pub(crate) mod reader;
 pub(crate) mod stored;
-mod varint;
+pub(crate) mod varint;
 pub(crate) mod writer;
 
 use std::fmt;
@@ -26,7 +28,9 @@ use std::fmt;
 pub use json::FrameImage;
 pub use options::Options;
 
-use crate::error::ImageError;
+use crate::error::{ImageError, RestoreError};
+use crate::persist::Persist;
+use crate::scope;
 use json::JsonImage;
 
 /// How an image is written.
@@ -94,6 +98,36 @@ impl Image {
         match self.format {
             Format::Json => Ok(JsonImage::parse(&self.bytes)?.frames),
             Format::Postcard => Err(ImageError::NoNames),
+        }
+    }
+
+    /// The value the coroutine was suspended with, if it was stored by
+    /// [`crate::Resumable::snapshot_with`]. Externals in it are bound by the options.
+    ///
+    /// # Errors
+    /// If it cannot be read as a `Y`.
+    pub fn yielded<Y: Persist>(&self, options: &Options) -> Result<Option<Y>, RestoreError> {
+        let _scope = scope::read(&options.bindings);
+        let wrong = |cause: String| RestoreError::Yielded(scope::take_complaint().unwrap_or(cause));
+        match self.format {
+            Format::Json => {
+                let Some(value) = JsonImage::parse(&self.bytes)?.yielded else { return Ok(None) };
+                let read = stored::caught(|| serde_json::from_value(value)).map_err(wrong)?;
+                read.map(Some).map_err(|error| wrong(error.to_string()))
+            }
+            Format::Postcard => {
+                let Some((shape, bytes)) = reader::yielded(&self.bytes)? else { return Ok(None) };
+                if shape != crate::shape::at::<Y>(0) {
+                    let now = crate::shape::describe::<Y>();
+                    return Err(wrong(format!("it is of another type than {now}")));
+                }
+                let nesting = options.nesting.unwrap_or(bounded::NESTING);
+                match stored::caught(|| bounded::read::<Y>(bytes, nesting)).map_err(wrong)? {
+                    Ok((value, [])) => Ok(Some(value)),
+                    Ok(_) => Err(wrong("bytes are left over".into())),
+                    Err(error) => Err(wrong(error.to_string())),
+                }
+            }
         }
     }
 

@@ -28,6 +28,11 @@ pub(crate) fn check(bytes: &[u8]) -> Result<(), ImageError> {
             let locals = varint::get(bytes, &mut at)?;
             skip_locals(bytes, &mut at, locals)?;
         }
+        if at < bytes.len() {
+            // Whether that is a value cut short or something else, only the checksum could say.
+            varint::skip(bytes, &mut at, 4).map_err(|_| ImageError::Corrupt)?;
+            skip_locals(bytes, &mut at, 1).map_err(|_| ImageError::Corrupt)?;
+        }
         Ok(())
     });
     if checksum(&bytes[HEADER..]) == sum {
@@ -40,6 +45,24 @@ pub(crate) fn check(bytes: &[u8]) -> Result<(), ImageError> {
             ImageError::Corrupt
         })
     }
+}
+
+/// The value behind the frames of a compact image: the hash of its type, and its bytes.
+pub(super) fn yielded(bytes: &[u8]) -> Result<Option<(u32, &[u8])>, ImageError> {
+    let mut at = HEADER;
+    for _ in 0..varint::get(bytes, &mut at)? {
+        varint::skip(bytes, &mut at, 12)?;
+        let locals = varint::get(bytes, &mut at)?;
+        skip_locals(bytes, &mut at, locals)?;
+    }
+    if at == bytes.len() {
+        return Ok(None);
+    }
+    let shape = varint::get_u32(bytes, &mut at)?;
+    let length = varint::get(bytes, &mut at)?;
+    let begin = at;
+    varint::skip(bytes, &mut at, length)?;
+    Ok(Some((shape, &bytes[begin..at])))
 }
 
 fn skip_locals(bytes: &[u8], at: &mut usize, count: usize) -> Result<(), ImageError> {

@@ -155,7 +155,7 @@ fn find<'a>(
 }
 
 /// Runs a user's `Deserialize`: one that panics is an error, whatever bytes it was given.
-fn caught<T>(read: impl FnOnce() -> T) -> Result<T, String> {
+pub(super) fn caught<T>(read: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(read))
         .map_err(|payload| format!("its `Deserialize` panicked: {}", panic_text(&*payload)))
 }

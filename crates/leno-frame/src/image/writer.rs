@@ -1,5 +1,6 @@
 //! Frames into bytes.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::Relaxed;
 
 use postcard::ser_flavors::Flavor;
@@ -7,8 +8,9 @@ use postcard::ser_flavors::Flavor;
 use super::checksum::checksum;
 use super::{Format, HEADER, Image, MAGIC, VERSION, json, varint};
 use crate::describe::{Function, Place};
-use crate::error::StoreError;
+use crate::error::{StoreError, panic_text};
 use crate::persist::Persist;
+use crate::shape;
 
 pub(crate) struct Writer {
     format: Format,
@@ -17,11 +19,15 @@ pub(crate) struct Writer {
     count: usize,
     head: usize,
     error: Option<StoreError>,
+    /// Whether frames may still come; of JSON only.
+    open: bool,
 }
 
 impl Writer {
     pub(crate) fn new(format: Format, mut bytes: Vec<u8>, frames: usize) -> Self {
         bytes.clear();
+        // What small frames take; larger ones let it grow.
+        bytes.reserve(HEADER + 32 * frames.min(1024));
         match format {
             Format::Postcard => {
                 bytes.extend_from_slice(&MAGIC);
@@ -31,7 +37,7 @@ impl Writer {
             }
             Format::Json => bytes.extend_from_slice(json::START.as_bytes()),
         }
-        Writer { format, bytes, count: 0, head: 0, error: None }
+        Writer { format, bytes, count: 0, head: 0, error: None, open: true }
     }
 
     /// Whether the shape of a frame is not known yet: once it is, its type alone says what it is.
@@ -97,6 +103,36 @@ impl Writer {
         self.bytes[self.head..self.head + 4].copy_from_slice(&shape.to_le_bytes());
     }
 
+    /// The value the coroutine is suspended with. After the frames.
+    pub(crate) fn put_yielded<T: Persist>(&mut self, value: &T) {
+        let put = catch_unwind(AssertUnwindSafe(|| match self.format {
+            Format::Postcard => {
+                self.bytes.extend_from_slice(&shape::at::<T>(0).to_le_bytes());
+                self.put("", value)
+            }
+            Format::Json => {
+                self.end_of_frames();
+                json::put_yielded(&mut self.bytes, value)
+            }
+        }));
+        match put {
+            Ok(Ok(())) => {}
+            Ok(Err(cause)) => self.fail(StoreError::Yielded(cause)),
+            Err(payload) => {
+                let text = panic_text(&*payload);
+                self.fail(StoreError::Yielded(format!("its `Serialize` panicked: {text}")));
+            }
+        }
+    }
+
+    fn end_of_frames(&mut self) {
+        if self.bytes.last() == Some(&b',') {
+            self.bytes.pop();
+        }
+        self.bytes.extend_from_slice(json::END_OF_FRAMES.as_bytes());
+        self.open = false;
+    }
+
     /// Keeps the first error.
     pub(crate) fn fail(&mut self, error: StoreError) {
         self.error.get_or_insert(error);
@@ -112,8 +148,8 @@ impl Writer {
                 self.bytes[3..HEADER].copy_from_slice(&sum.to_le_bytes());
             }
             Format::Json => {
-                if self.bytes.last() == Some(&b',') {
-                    self.bytes.pop();
+                if self.open {
+                    self.end_of_frames();
                 }
                 self.bytes.extend_from_slice(json::END.as_bytes());
             }

@@ -1,7 +1,8 @@
 //! What whoever drives a coroutine lends to it: the context of a resume, the arguments of a call.
 //!
 //! Claim: a pointer in the core leads to something that is borrowed as long as it is there.
-//! - The context is set by [`lend`] and removed before that returns or unwinds. A frame that has borrowed
+//! - The context is set by [`lend`] and removed when what that returns is dropped, which `Resumable::drive`
+//!   does before it returns or unwinds. A frame that has borrowed
 //!   it cannot reach a suspension of this crate's, because that borrows the same handle; if it waits
 //!   for something else, it is dropped before the context is taken back (see `drive.rs`, which knows by
 //!   the signal that [`context`] clears).
@@ -17,22 +18,22 @@ use super::link::Link;
 use crate::point::Call;
 use crate::routine::{Args, Routine};
 
-/// Runs `drive` with a context that frames can reach.
+/// Shows frames a context until the result is dropped.
 #[inline]
-pub(crate) fn lend<Y, I, C, R>(
-    core: &Core<Y, I, C>,
-    context: &mut C,
-    drive: impl FnOnce() -> R,
-) -> R {
-    struct TakeBack<'a, Y, I, C>(&'a Core<Y, I, C>);
-    impl<Y, I, C> Drop for TakeBack<'_, Y, I, C> {
-        fn drop(&mut self) {
-            self.0.context.set(None);
-        }
-    }
+pub(crate) fn lend<'a, Y, I, C>(core: &'a Core<Y, I, C>, context: &'a mut C) -> Lent<'a, Y, I, C> {
     core.context.set(Some(NonNull::from(context)));
-    let _take_back = TakeBack(core);
-    drive()
+    Lent(core)
+}
+
+/// Takes the context back when it is dropped; it is nobody else's until then. Not to be forgotten.
+#[must_use]
+pub(crate) struct Lent<'a, Y, I, C>(&'a Core<Y, I, C>);
+
+impl<Y, I, C> Drop for Lent<'_, Y, I, C> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.context.set(None);
+    }
 }
 
 /// The context; the result borrows the handle that `link` was borrowed from.

@@ -102,7 +102,7 @@ fn body_of(
     let mut normal = Normal::new(root);
     let mut seq = normal.block(body);
     errors.append(&mut normal.errors);
-    let mut resolve = Resolve::new(normal.counts);
+    let mut resolve = Resolve::new(normal.counts, &parts.co);
     let params = resolve.declare(parts.pats.iter().flat_map(bound).collect());
     resolve.seq(&mut seq);
     errors.append(&mut resolve.errors);

@@ -3,7 +3,7 @@
 //! Arguments of macros are not parsed: every identifier in them counts as used, and so do the names in
 //! `{..}` of string literals, because `format!` reads variables from there.
 
-use proc_macro2::{Ident, TokenStream, TokenTree};
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 use syn::{
     BinOp, Block, Expr, ExprAssign, ExprBinary, ExprBlock, ExprBreak, ExprClosure, ExprContinue,
@@ -104,6 +104,8 @@ pub(crate) fn changes(e: &Expr, variable: &Ident) -> bool {
 #[derive(Default)]
 pub(crate) struct Scan {
     pub names: Vec<String>,
+    /// Those that stand in the source itself, as values and not as what is called.
+    pub paths: Vec<(String, Span)>,
     pub jumps: Vec<Jump>,
     loops: usize,
     labels: Vec<String>,
@@ -112,7 +114,9 @@ pub(crate) struct Scan {
 impl<'a> Visit<'a> for Scan {
     fn visit_expr_path(&mut self, e: &'a ExprPath) {
         if e.qself.is_none() && e.path.leading_colon.is_none() && e.path.segments.len() == 1 {
-            self.names.push(e.path.segments[0].ident.to_string());
+            let name = &e.path.segments[0].ident;
+            self.names.push(name.to_string());
+            self.paths.push((name.to_string(), name.span()));
         }
         visit::visit_expr_path(self, e);
     }
@@ -176,6 +180,25 @@ impl Scan {
         }
     }
 }
+/// The variable that a macro declares, if it looks as if it did: the first name that it is given, as in
+/// `declare!(x)` and `declare!(mut x = 1)`.
+pub(crate) fn perhaps_declared(tokens: TokenStream) -> Option<String> {
+    let mut tokens = tokens.into_iter().peekable();
+    let mut first = tokens.next()?;
+    if matches!(&first, TokenTree::Ident(word) if word == "mut") {
+        first = tokens.next()?;
+    }
+    let TokenTree::Ident(name) = first else { return None };
+    let name = name.to_string();
+    let is_part = match tokens.peek() {
+        Some(TokenTree::Punct(next)) => matches!(next.as_char(), '.' | ':' | '!'),
+        Some(TokenTree::Group(_)) => true,
+        _ => false,
+    };
+    (!is_part && name.starts_with(|first: char| first.is_lowercase() || first == '_'))
+        .then_some(name)
+}
+
 /// Macro arguments are opaque: identifiers not after `.`, plus `{name}` captures of format strings.
 fn scan_tokens(ts: TokenStream, names: &mut Vec<String>) {
     let mut prev_dot = false;

@@ -8,7 +8,7 @@ use syn::visit::Visit;
 use syn::{Error, Expr, Pat, Stmt};
 
 use crate::resumable::ir::{Facts, Line, Node, Point, Seq, Set, VarId};
-use crate::resumable::names::{Scan, bound, cond_bound};
+use crate::resumable::names::{Scan, bound, cond_bound, perhaps_declared};
 
 pub(crate) struct Var {
     pub ident: Ident,
@@ -23,14 +23,19 @@ pub(crate) struct Resolve {
     pub errors: Vec<Error>,
     /// How many suspensions there are of each name, named by their users or not.
     counts: HashMap<String, u32>,
+    /// The handle, which is no variable.
+    co: String,
     scopes: Vec<Vec<(String, VarId)>>,
     next_point: u32,
     labels: HashSet<String>,
+    /// Names that macros may have declared: by which, and after which suspension.
+    declared: HashMap<String, (String, u32)>,
 }
 
 impl Resolve {
-    pub(crate) fn new(counts: HashMap<String, u32>) -> Self {
-        Resolve { counts, scopes: vec![Vec::new()], ..Resolve::default() }
+    pub(crate) fn new(counts: HashMap<String, u32>, co: &Ident) -> Self {
+        let (co, scopes) = (co.to_string(), vec![Vec::new()]);
+        Resolve { counts, co, scopes, ..Resolve::default() }
     }
 
     pub(crate) fn declare(&mut self, names: Vec<(Ident, bool)>) -> Vec<VarId> {
@@ -71,14 +76,30 @@ impl Resolve {
         seen
     }
 
-    fn facts(&self, look: impl FnOnce(&mut Scan)) -> Facts {
+    fn facts(&mut self, look: impl FnOnce(&mut Scan)) -> Facts {
         let mut scan = Scan::default();
         look(&mut scan);
+        self.refuse_hidden(&scan);
         let uses: Set = scan.names.iter().filter_map(|name| self.lookup(name)).collect();
         Facts { mentions: uses.clone(), uses, kill: None, jumps: scan.jumps, diverges: false }
     }
 
-    fn facts_of_expr(&self, e: &Expr) -> Facts {
+    /// A macro is not looked into: a variable that it declares is in no frame.
+    fn refuse_hidden(&mut self, scan: &Scan) {
+        for (name, span) in &scan.paths {
+            let Some((by, before)) = self.declared.get(name) else { continue };
+            if self.lookup(name).is_none() && self.next_point > *before {
+                let message = format!(
+                    "`{name}` seems to be declared by the macro `{by}!`, which `#[resumable]` does not \
+                     look into: no frame would hold it\nhelp: declare it in the body itself, \
+                     `let {name} = ..`"
+                );
+                self.errors.push(Error::new(*span, message));
+            }
+        }
+    }
+
+    fn facts_of_expr(&mut self, e: &Expr) -> Facts {
         let mut facts = match e {
             // `x = value` ends the old value of x before it starts a new one.
             Expr::Assign(assign) if let Some(name) = as_name(&assign.left) => {
@@ -122,7 +143,16 @@ impl Resolve {
                     }
                 }
                 Stmt::Expr(e, _) => *code = self.facts_of_expr(e),
-                stmt => *code = self.facts(|scan| scan.visit_stmt(stmt)),
+                stmt => {
+                    *code = self.facts(|scan| scan.visit_stmt(stmt));
+                    if let Stmt::Macro(m) = stmt
+                        && let Some(name) = perhaps_declared(m.mac.tokens.clone())
+                        && name != self.co
+                        && let Some(by) = m.mac.path.segments.last()
+                    {
+                        self.declared.insert(name, (by.ident.to_string(), self.next_point));
+                    }
+                }
             },
             Line::Let(binding) => {
                 self.node(&mut binding.init);

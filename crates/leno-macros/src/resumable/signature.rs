@@ -159,16 +159,22 @@ fn check(sig: &mut Signature) -> Result<()> {
     if sig.asyncness.take().is_none() {
         return Err(Error::new(
             sig.fn_token.span(),
-            "a resumable fn must be `async fn`: every place where it may suspend is marked by `.await`",
+            "a resumable fn must be `async fn`: every place where it may suspend is marked by \
+             `.await`\nhelp: write `async fn`",
         ));
     }
     if let Safety::Unsafe(token) = &sig.safety {
-        return Err(Error::new(token.span(), "a resumable fn cannot be `unsafe`"));
+        return Err(Error::new(
+            token.span(),
+            "a resumable fn cannot be `unsafe`: whoever restores it has promised nothing\nhelp: make it \
+             safe, with `unsafe` blocks between its suspensions",
+        ));
     }
     if let Some(lifetime) = sig.generics.lifetimes().next() {
         return Err(Error::new(
             lifetime.span(),
-            "a resumable fn cannot have lifetime parameters: its frame owns everything it stores",
+            "a resumable fn cannot have lifetime parameters: its frame owns everything it stores\n\
+             help: take owned data, such as `String` or `Cow<'static, str>`",
         ));
     }
     Ok(())

@@ -56,23 +56,28 @@ impl Lower<'_> {
     /// `let (live.., point) = if rewinding here { from the frame } else { code before };`
     fn before_point(&mut self, point: &Point, draft: &mut Draft, later: &Set) {
         draft.declare(&point.code.mentions);
-        let (root, rewind, frame) = (self.root, rewind(), hidden("__frame"));
+        let (co, rewind, frame) = (self.co.clone(), rewind(), hidden("__frame"));
         let kept: Vec<VarId> =
             draft.locals.iter().filter(|id| point.live.contains(id)).copied().collect();
         let takes = kept.iter().map(|id| self.take(*id));
-        let pats = kept.iter().map(|id| self.pat(*id));
-        let names = kept.iter().map(|id| self.name_at(*id, point.span));
+        let pats: Vec<TokenStream> = kept.iter().map(|id| self.pat(*id)).collect();
+        let names: Vec<Ident> = kept.iter().map(|id| self.name_at(*id, point.span)).collect();
         let (slot, taken) = (hidden("__point"), hidden("__taken"));
         let restore = self.or_fail(quote!(#rewind.get(|#frame| {
-            let #taken = (#(#takes,)* #root::internal::Slot::restored(),);
+            let #taken = (#(#takes,)*);
             #frame.arrive()?;
             ::core::result::Result::Ok(#taken)
         })));
         let (here, operand) = (within((point.id, point.id)), &point.operand);
         let before = std::mem::take(&mut draft.code);
-        draft.code = quote!(let (#(#pats,)* mut #slot,) = if #here { #restore } else {
+        let hold = quote_spanned!(point.span=> #co.hold(#slot));
+        draft.code = quote!(let (#(#pats,)* mut #slot,) = if #here {
+            let (#(#names,)*) = #restore;
+            (#(#names,)* #co.held(),)
+        } else {
             #before
-            let #slot = #root::internal::Slot::new(#operand);
+            let #slot = #operand;
+            let #slot = #hold;
             (#(#names,)* #slot,)
         };);
         self.forget(draft, &kept, later);
