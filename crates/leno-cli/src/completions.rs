@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 
 /// Commands and what each can be given.
-const COMMANDS: [(&str, &[&str]); 6] = [
+const COMMANDS: [(&str, &[&str]); 7] = [
     ("tour", &["--list", "--only", "--json", "--help"]),
     (
         "bench",
@@ -16,8 +16,15 @@ const COMMANDS: [(&str, &[&str]); 6] = [
     ),
     ("trace", &["--html", "--chrome", "--svg", "--help"]),
     ("replay", &["--html", "--help"]),
+    (
+        "sessions",
+        &[
+            "start", "answer", "list", "show", "retry", "cancel", "expire", "serve", "--store",
+            "--listen", "--help",
+        ],
+    ),
     ("completions", &["bash", "zsh", "fish"]),
-    ("help", &["tour", "bench", "trace", "replay", "completions"]),
+    ("help", &["tour", "bench", "trace", "replay", "sessions", "completions"]),
 ];
 
 /// Prints the completions of a shell.

@@ -11,6 +11,7 @@ USAGE
     leno bench [OPTIONS]         leno beside its peers, measured in one run
     leno trace [FILE] [OPTIONS]  pictures of what happened in a system
     leno replay TOKEN [OPTIONS]  a schedule that exploring has found, once more
+    leno sessions COMMAND        dialogues that outlive their process
     leno completions SHELL       for bash, zsh or fish
     leno help [COMMAND]          this text, or what COMMAND says of itself
 
@@ -126,6 +127,7 @@ pub(crate) fn of(command: &str) -> Option<String> {
         "tour" => TOUR,
         "trace" => TRACE,
         "replay" => REPLAY,
+        "sessions" => crate::sessions::HELP,
         "completions" => COMPLETIONS,
         "bench" => return Some(crate::bench::help()),
         _ => return None,

@@ -1,11 +1,12 @@
 //! The `leno` command: a tour of what leno does, run live and checked, pictures of what
-//! happens in a system, schedules run again, and the benches.
+//! happens in a system, schedules run again, sessions, and the benches.
 #![forbid(unsafe_code)]
 
 mod bench;
 mod completions;
 mod help;
 mod replay;
+mod sessions;
 mod tour;
 mod trace;
 
@@ -22,6 +23,7 @@ fn main() -> ExitCode {
         "trace" => trace::run(rest),
         "bench" => bench::run(rest),
         "replay" => replay::run(rest),
+        "sessions" => sessions::run(rest),
         "completions" => completions::run(rest),
         // For the tour alone: one step of its stop of that name.
         "dialogue" => tour::dialogue_step(rest),

@@ -41,6 +41,8 @@
 //! - [`flexible`]: coroutines that threads can call, one active at a time: synchronisers and monitors
 //!   without locks.
 //! - [`frame`]: coroutines that can be stored, sent to another machine, and gone on with there.
+//! - [`session`]: stored coroutines run by many processes, which may be killed at any moment; timers, messages,
+//!   effects.
 //! - [`mod@process`]: coroutines that are preempted when their budget is used up, by schedulers that are
 //!   user code; processes with entries, monitors, rendezvous.
 //! - [`graph`]: dataflow whose result cannot depend on the schedule, or may; sequential or parallel, checked
@@ -80,6 +82,7 @@ pub use leno_flexible as flexible;
 pub use leno_graph as graph;
 pub use leno_io as io;
 pub use leno_picture as picture;
+pub use leno_session as session;
 
 pub mod together;
 

@@ -1,0 +1,232 @@
+//! `leno sessions`, as a user calls it, and as a browser does.
+#![forbid(unsafe_code)]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+
+/// A store of a test's own.
+struct Store(PathBuf);
+
+impl Store {
+    fn new(name: &str) -> Self {
+        let folder =
+            std::env::temp_dir().join(format!("leno-sessions-{name}-{}", std::process::id()));
+        let _none = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        Store(folder)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_leno"));
+        command
+            .args(["sessions", "--store"])
+            .arg(self.0.join("store"))
+            .args(arguments)
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    /// What a command prints that works.
+    #[track_caller]
+    fn says(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        let _gone = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts processes")]
+fn a_dialogue_on_the_terminal() {
+    let store = Store::new("terminal");
+    let started = store.says(&["start"]);
+    let (id, question) = started.split_once('\n').unwrap();
+    assert_eq!(question, "Please enter your name:\n");
+    let says = |answer: &str| store.says(&["answer", id, answer]);
+    assert_eq!(says("John Doe"), "Please enter your country:\n");
+    assert_eq!(says("Genovia"), "Please enter your age:\n");
+    assert_eq!(says("twenty-eight"), "Please enter your age:\nPlease enter a valid number!\n");
+    assert_eq!(says("28"), "Please enter your email address:\n");
+    let list = store.says(&["list", "waiting"]);
+    assert!(list.starts_with(id) && list.contains("Please enter your email address:"), "{list}");
+    let shown = store.says(&["show", id]);
+    assert!(shown.contains("\"name\": \"John Doe\"") && shown.contains("\"age\": 28"), "{shown}");
+    assert_eq!(
+        says("nospam@nospam.at"),
+        "Name: John Doe, Country: Genovia, Age: 28, Email: nospam@nospam.at\n"
+    );
+    let output = store.run(&["answer", id, "more"]);
+    assert!(!output.status.success());
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(error, format!("leno sessions: session {id} has come to an end: it is done\n"));
+    for wrong in
+        [&["answer", id, ""][..], &["answer", "12", "x"], &["show", &"0".repeat(32)], &["dance"]]
+    {
+        assert!(!store.run(wrong).status.success(), "{wrong:?}");
+    }
+    let other = store.says(&["start"]);
+    store.says(&["cancel", &other[..32]]);
+    assert!(store.says(&["list", "cancelled"]).contains("by the user"));
+    assert_eq!(store.says(&["expire", "0"]), "0 expired, 2 deleted\n");
+}
+
+/// A server, and a client that is not polite.
+struct Server {
+    process: Child,
+    address: String,
+}
+
+impl Server {
+    fn start(store: &Store) -> Self {
+        let mut command = store.command(&["serve", "--listen", "127.0.0.1:0"]);
+        let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address =
+            line.trim().strip_prefix("listening at http://").expect("it listens").to_owned();
+        Server { process, address }
+    }
+
+    fn send(&self, request: &str) -> String {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = Vec::new();
+        let _reset = stream.read_to_end(&mut answer);
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    fn get(&self, path: &str) -> String {
+        self.send(&format!(
+            "GET {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n",
+            self.address
+        ))
+    }
+
+    fn post_with(&self, path: &str, headers: &str, body: &str) -> String {
+        let (host, length) = (&self.address, body.len());
+        self.send(&format!(
+            "POST {path} HTTP/1.1\r\nhost: {host}\r\n{headers}content-length: {length}\r\nconnection: close\r\n\r\n{body}"
+        ))
+    }
+
+    fn post(&self, path: &str, body: &str) -> String {
+        self.post_with(path, "", body)
+    }
+
+    fn begin(&self) -> String {
+        location(&self.post("/", ""))
+    }
+
+    fn kill(mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _gone = self.process.kill();
+        let _gone = self.process.wait();
+    }
+}
+
+#[track_caller]
+fn location(answer: &str) -> String {
+    assert!(answer.starts_with("HTTP/1.1 303"), "{answer}");
+    let line = answer.lines().find_map(|line| line.strip_prefix("location: "));
+    line.expect("it leads somewhere").to_owned()
+}
+
+fn status(answer: &str) -> &str {
+    answer.get(9..12).unwrap_or(answer)
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts processes")]
+fn a_dialogue_as_a_page_survives_its_server() {
+    let store = Store::new("page");
+    let server = Server::start(&store);
+    assert!(server.get("/").contains("<button autofocus>Begin</button>"));
+    let page = server.begin();
+    assert!(server.get(&page).contains("<label for=\"answer\">Please enter your name:</label>"));
+    let next = server.post(&page, "answer=%3Cscript%3Ealert(1)%3C%2Fscript%3E&sequence=1");
+    assert_eq!(location(&next), page);
+    server.kill();
+
+    let server = Server::start(&store);
+    assert!(server.get(&page).contains("Please enter your country:"));
+    // A form that was sent twice, and one of an earlier page.
+    for _ in 0..2 {
+        server.post(&page, "answer=Genovia&sequence=2");
+        server.post(&page, "answer=Nobody&sequence=1");
+    }
+    let shown = server.get(&page);
+    assert!(shown.contains("Please enter your age:"), "{shown}");
+    server.post(&page, "answer=70&sequence=3");
+    server.kill();
+
+    let server = Server::start(&store);
+    server.post(&page, "answer=5550100&sequence=4");
+    let shown = server.get(&page);
+    let result = "Name: &lt;script&gt;alert(1)&lt;/script&gt;, Country: Genovia, Age: 70, Telephone: 5550100";
+    assert!(shown.contains(result) && !shown.contains("<script"), "{shown}");
+    assert!(shown.contains("content-security-policy: default-src 'none'"), "{shown}");
+    // Told to end, it does.
+    let pid = server.process.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    let mut server = server;
+    assert!(server.process.wait().unwrap().success());
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts processes")]
+fn what_is_wrong_is_refused() {
+    let store = Store::new("wrong");
+    let server = Server::start(&store);
+    let page = server.begin();
+    let nobody = format!("/s/{}", "0".repeat(32));
+    assert_eq!(status(&server.get(&nobody)), "404");
+    assert_eq!(status(&server.get("/s/../secret")), "404");
+    assert_eq!(status(&server.post(&page, "sequence=1")), "400");
+    let long = "x".repeat(1001);
+    for answer in ["", "+++", "a%00b", &long] {
+        let refused = server.post(&page, &format!("answer={answer}&sequence=1"));
+        assert_eq!(status(&refused), "422", "{refused}");
+        assert!(refused.contains("Please try again: the answer "), "{refused}");
+    }
+    assert_eq!(status(&server.post(&page, &"x".repeat(20_000))), "413");
+    assert_eq!(status(&server.send("GET / HTTP/1.1\r\nhost: evil.example\r\n\r\n")), "421");
+    let forged = server.post_with(&page, "origin: http://evil.example\r\n", "answer=x&sequence=1");
+    assert_eq!(status(&forged), "421");
+    let forged = server.post_with(
+        &page,
+        "origin: null\r\nsec-fetch-site: cross-site\r\n",
+        "answer=x&sequence=1",
+    );
+    assert_eq!(status(&forged), "421");
+    let own = server.post_with(
+        &page,
+        &format!("origin: http://{}\r\n", server.address),
+        "answer=x&sequence=1",
+    );
+    assert_eq!(status(&own), "303");
+    let answer = server.send(&format!(
+        "DELETE {page} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n",
+        server.address
+    ));
+    assert_eq!(status(&answer), "405");
+    // Sooner or later it is too much.
+    assert!((0..2000).any(|_| status(&server.get("/")) == "429"));
+}

@@ -1,0 +1,440 @@
+//! A store in memory, for tests, and for sessions that need not outlive their process.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::Duration;
+
+use leno_kernel::blocking;
+
+use crate::clock::{FAR, millis, now, shown};
+use crate::id::SessionId;
+use crate::row::{Query, Row, State};
+use crate::store::{
+    Awaits, Change, Commit, Effect, Held, Lease, Message, NewMessage, NewSession, Next, Outcome,
+    Release, Result, Sent, Store, Want, Whole,
+};
+
+/// A store in memory. Clones are the same store.
+#[derive(Clone, Default)]
+pub struct Memory(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    tables: Mutex<Tables>,
+    more: Condvar,
+}
+
+#[derive(Default)]
+struct Tables {
+    sessions: BTreeMap<SessionId, Entry>,
+    /// By kind: due time and id of all that can ever be due.
+    due: HashMap<String, BTreeSet<(i64, SessionId)>>,
+    inboxes: HashMap<SessionId, Inbox>,
+    messages: i64,
+    effects: BTreeMap<(SessionId, u64), Stored>,
+    /// Counts what may make something due.
+    news: u64,
+}
+
+struct Entry {
+    row: Row,
+    due: i64,
+    until: i64,
+    awaits: Awaits,
+    image: Vec<u8>,
+}
+
+#[derive(Default)]
+struct Inbox {
+    unread: Vec<Message>,
+    keys: BTreeSet<String>,
+}
+
+struct Stored {
+    effect: Effect,
+    due: i64,
+}
+
+impl Memory {
+    /// An empty store.
+    pub fn new() -> Self {
+        Memory::default()
+    }
+
+    fn tables(&self) -> MutexGuard<'_, Tables> {
+        self.0.tables.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl Tables {
+    /// Moves a session to another due time and state.
+    fn put(&mut self, id: SessionId, due: i64, state: State) {
+        let Some(entry) = self.sessions.get_mut(&id) else { return };
+        let queue = self.due.entry(entry.row.kind.clone()).or_default();
+        queue.remove(&(entry.due, id));
+        (entry.due, entry.row.state) = (due, state);
+        if due != FAR {
+            queue.insert((due, id));
+        }
+        self.news += 1;
+    }
+
+    fn has_mail(&self, id: SessionId) -> bool {
+        self.inboxes.get(&id).is_some_and(|inbox| !inbox.unread.is_empty())
+    }
+
+    /// Lets a session wait for what it waits for.
+    fn settle(&mut self, id: SessionId) {
+        let Some(entry) = self.sessions.get(&id) else { return };
+        let (awaits, until) = (entry.awaits, entry.until);
+        match awaits {
+            Awaits::Nothing => self.put(id, until.min(now()), State::Ready),
+            Awaits::Time => self.put(id, until, State::Sleeping),
+            Awaits::Message if self.has_mail(id) => self.put(id, now(), State::Ready),
+            Awaits::Message => self.put(id, until, State::Waiting),
+        }
+    }
+
+    fn holder(&mut self, held: Held) -> Option<&mut Entry> {
+        let is_held =
+            |entry: &&mut Entry| entry.row.token == held.token && entry.row.state == State::Leased;
+        self.sessions.get_mut(&held.id).filter(is_held)
+    }
+
+    fn send(&mut self, message: &NewMessage) -> Sent {
+        let inbox = self.inboxes.entry(message.to).or_default();
+        if !inbox.keys.insert(message.key.clone()) {
+            return Sent::Repeated;
+        }
+        self.messages += 1;
+        let (number, key, body) = (self.messages, message.key.clone(), message.body.clone());
+        inbox.unread.push(Message { number, key, body });
+        if self.sessions.get(&message.to).is_some_and(|entry| entry.row.state == State::Waiting) {
+            self.put(message.to, now(), State::Ready);
+        }
+        Sent::Queued
+    }
+
+    fn take(&mut self, id: SessionId, taken: &[i64]) {
+        if let Some(inbox) = self.inboxes.get_mut(&id) {
+            inbox.unread.retain(|message| !taken.contains(&message.number));
+        }
+    }
+
+    fn commit(&mut self, commit: &Commit, ttl: Duration) -> Outcome {
+        let Some(entry) = self.sessions.get_mut(&commit.id) else { return Outcome::Fenced };
+        if entry.row.token != commit.token {
+            return Outcome::Fenced;
+        }
+        if entry.row.sequence == commit.sequence + 1 {
+            return Outcome::Stored;
+        }
+        if entry.row.sequence != commit.sequence || entry.row.state != State::Leased {
+            return Outcome::Fenced;
+        }
+        let now = now();
+        let row = &mut entry.row;
+        (row.sequence, row.version) = (row.sequence + 1, commit.version);
+        row.touched = shown(now);
+        row.reason.clear();
+        if let Some(image) = &commit.image {
+            entry.image.clone_from(image);
+            row.size = image.len();
+        }
+        if let Some(said) = &commit.said {
+            row.said.clone_from(said);
+        }
+        let first = row.effects;
+        row.effects += commit.effects.len() as u64;
+        if let Next::Failed(reason) | Next::Parked(reason) = &commit.next {
+            row.reason.clone_from(reason);
+        }
+        let waits = match commit.next {
+            Next::Kept | Next::Ready | Next::Done => Some((Awaits::Nothing, now)),
+            Next::After(time) => Some((Awaits::Time, now + millis(time))),
+            Next::Message(None) => Some((Awaits::Message, FAR)),
+            Next::Message(Some(time)) => Some((Awaits::Message, now + millis(time))),
+            Next::Failed(_) | Next::Parked(_) => None,
+        };
+        if let Some(waits) = waits {
+            (entry.awaits, entry.until) = waits;
+        }
+        for (effect, sequence) in commit.effects.iter().zip(first + 1..) {
+            let (topic, body) = (effect.topic.clone(), effect.body.clone());
+            let effect = Effect { session: commit.id, sequence, topic, body };
+            self.effects.insert((commit.id, sequence), Stored { effect, due: 0 });
+        }
+        self.take(commit.id, &commit.taken);
+        match commit.next {
+            Next::Kept => self.put(commit.id, now + millis(ttl), State::Leased),
+            Next::Done => self.put(commit.id, FAR, State::Done),
+            Next::Failed(_) => self.put(commit.id, FAR, State::Failed),
+            Next::Parked(_) => self.put(commit.id, FAR, State::Parked),
+            _ => self.settle(commit.id),
+        }
+        for message in &commit.messages {
+            self.send(message);
+        }
+        Outcome::Stored
+    }
+
+    fn change(&mut self, id: SessionId, change: &Change) -> bool {
+        let Some(entry) = self.sessions.get_mut(&id) else { return false };
+        let is_stuck = matches!(entry.row.state, State::Failed | State::Parked);
+        let state = match change {
+            Change::Cancel(_) if entry.row.state.has_ended() => return false,
+            Change::Cancel(reason) => {
+                entry.row.reason.clone_from(reason);
+                State::Cancelled
+            }
+            Change::Retry | Change::Replace(..) if !is_stuck => return false,
+            Change::Retry => State::Ready,
+            Change::Replace(image, version) => {
+                (entry.row.size, entry.row.version) = (image.len(), *version);
+                entry.image.clone_from(image);
+                State::Ready
+            }
+        };
+        entry.row.token += 1;
+        entry.row.touched = shown(now());
+        self.put(id, if state == State::Ready { now() } else { FAR }, state);
+        true
+    }
+
+    fn row(&self, entry: &Entry) -> Row {
+        Row { due: (entry.due != FAR).then(|| shown(entry.due)), ..entry.row.clone() }
+    }
+
+    fn outbox_of(&self, id: SessionId) -> Vec<Effect> {
+        let range = self.effects.range((id, 0)..=(id, u64::MAX));
+        range
+            .filter(|(_, stored)| stored.due != FAR)
+            .map(|(_, stored)| stored.effect.clone())
+            .collect()
+    }
+}
+
+impl Store for Memory {
+    fn create(&self, new: &[NewSession]) -> Result<Vec<bool>> {
+        let mut tables = self.tables();
+        let created = new.iter().map(|new| {
+            if tables.sessions.contains_key(&new.id) {
+                return false;
+            }
+            let now = now();
+            let row = Row {
+                id: new.id,
+                kind: new.kind.clone(),
+                version: new.version,
+                state: State::Ready,
+                sequence: 0,
+                effects: 0,
+                token: 0,
+                worker: String::new(),
+                due: None,
+                said: "null".into(),
+                reason: String::new(),
+                created: shown(now),
+                touched: shown(now),
+                size: new.image.len(),
+            };
+            let image = new.image.clone();
+            let entry = Entry { row, due: FAR, until: now, awaits: Awaits::Nothing, image };
+            tables.sessions.insert(new.id, entry);
+            tables.put(new.id, now, State::Ready);
+            true
+        });
+        let created = created.collect();
+        self.0.more.notify_all();
+        Ok(created)
+    }
+
+    fn lease(&self, want: &Want) -> Result<Vec<Lease>> {
+        let mut tables = self.tables();
+        let now = now();
+        let mut leases = Vec::new();
+        for known in &want.build {
+            let due = tables.due.get(&known.kind).into_iter().flatten();
+            let due = due.take_while(|(due, _)| *due <= now).map(|(_, id)| *id);
+            let fits = |id: &SessionId| {
+                want.only.is_none_or(|only| only == *id)
+                    && tables.sessions[id].row.version <= known.version
+            };
+            let ids: Vec<SessionId> = due.filter(fits).take(want.most - leases.len()).collect();
+            for id in ids {
+                tables.put(id, now + millis(want.ttl), State::Leased);
+                let inbox =
+                    tables.inboxes.get(&id).map_or(Vec::new(), |inbox| inbox.unread.clone());
+                let Some(entry) = tables.sessions.get_mut(&id) else { continue };
+                entry.row.token += 1;
+                entry.row.worker.clone_from(&want.worker);
+                leases.push(Lease {
+                    id,
+                    kind: entry.row.kind.clone(),
+                    version: entry.row.version,
+                    token: entry.row.token,
+                    sequence: entry.row.sequence,
+                    awaits: entry.awaits,
+                    is_due: entry.until <= now,
+                    image: entry.image.clone(),
+                    inbox,
+                });
+            }
+        }
+        Ok(leases)
+    }
+
+    fn commit(&self, batch: &[Commit], ttl: Duration) -> Result<Vec<Outcome>> {
+        let mut tables = self.tables();
+        let outcomes = batch.iter().map(|commit| tables.commit(commit, ttl)).collect();
+        self.0.more.notify_all();
+        Ok(outcomes)
+    }
+
+    fn renew(&self, held: &[Held], ttl: Duration) -> Result<Vec<Outcome>> {
+        let mut tables = self.tables();
+        let renew = |held: &Held| {
+            if tables.holder(*held).is_none() {
+                return Outcome::Fenced;
+            }
+            tables.put(held.id, now() + millis(ttl), State::Leased);
+            Outcome::Stored
+        };
+        Ok(held.iter().map(renew).collect())
+    }
+
+    fn release(&self, released: &[Release]) -> Result<Vec<Outcome>> {
+        let mut tables = self.tables();
+        let release = |release: &Release| {
+            if tables.holder(release.held).is_none() {
+                return Outcome::Fenced;
+            }
+            tables.take(release.held.id, &release.refused);
+            tables.settle(release.held.id);
+            Outcome::Stored
+        };
+        let outcomes = released.iter().map(release).collect();
+        self.0.more.notify_all();
+        Ok(outcomes)
+    }
+
+    fn send(&self, messages: &[NewMessage]) -> Result<Vec<Sent>> {
+        let mut tables = self.tables();
+        let sent = messages.iter().map(|message| tables.send(message)).collect();
+        self.0.more.notify_all();
+        Ok(sent)
+    }
+
+    fn wait(&self, most: Duration) -> Result<()> {
+        let shared = self.0.clone();
+        blocking(move || {
+            let tables = shared.tables.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            let first =
+                tables.due.values().filter_map(|due| due.first()).map(|(due, _)| *due).min();
+            let left = first.unwrap_or(FAR).saturating_sub(now()).max(0);
+            let left = most.min(Duration::from_millis(left.unsigned_abs()));
+            let news = tables.news;
+            let wait = shared.more.wait_timeout_while(tables, left, |tables| tables.news == news);
+            drop(wait);
+        });
+        Ok(())
+    }
+
+    fn change(&self, ids: &[SessionId], change: &Change) -> Result<Vec<bool>> {
+        let mut tables = self.tables();
+        let changed = ids.iter().map(|id| tables.change(*id, change)).collect();
+        self.0.more.notify_all();
+        Ok(changed)
+    }
+
+    fn expire(&self, untouched: Duration) -> Result<u64> {
+        let mut tables = self.tables();
+        let limit = shown(now() - millis(untouched));
+        let is_old = |entry: &&Entry| {
+            let state = entry.row.state;
+            entry.row.touched <= limit
+                && matches!(state, State::Waiting | State::Sleeping | State::Failed | State::Parked)
+        };
+        let old: Vec<_> =
+            tables.sessions.values().filter(is_old).map(|entry| entry.row.id).collect();
+        for id in &old {
+            tables.put(*id, FAR, State::Expired);
+            if let Some(entry) = tables.sessions.get_mut(id) {
+                entry.row.token += 1;
+                entry.row.touched = shown(now());
+            }
+        }
+        Ok(old.len() as u64)
+    }
+
+    fn forget(&self, ended: Duration) -> Result<u64> {
+        let mut tables = self.tables();
+        let limit = shown(now() - millis(ended));
+        let is_old = |entry: &&Entry| entry.row.state.has_ended() && entry.row.touched <= limit;
+        let old = tables.sessions.values().filter(is_old).map(|entry| entry.row.id);
+        let old: Vec<_> = old.filter(|id| tables.outbox_of(*id).is_empty()).collect();
+        for id in &old {
+            tables.sessions.remove(id);
+            tables.inboxes.remove(id);
+            tables.effects.retain(|(session, _), _| session != id);
+        }
+        Ok(old.len() as u64)
+    }
+
+    fn outbox(&self, most: usize, ttl: Duration) -> Result<Vec<Effect>> {
+        let mut tables = self.tables();
+        let now = now();
+        let due = tables.effects.values_mut().filter(|stored| stored.due <= now).take(most);
+        let effects = due.map(|stored| {
+            stored.due = now + millis(ttl);
+            stored.effect.clone()
+        });
+        Ok(effects.collect())
+    }
+
+    fn confirm(&self, done: &[(SessionId, u64)]) -> Result<()> {
+        let mut tables = self.tables();
+        for key in done {
+            if let Some(stored) = tables.effects.get_mut(key) {
+                stored.due = FAR;
+            }
+        }
+        Ok(())
+    }
+
+    fn list(&self, query: &Query, each: &mut dyn FnMut(Row)) -> Result<()> {
+        let tables = self.tables();
+        let is_meant = |entry: &&Entry| {
+            let row = &entry.row;
+            query.id.is_none_or(|id| id == row.id)
+                && query.kind.as_ref().is_none_or(|kind| *kind == row.kind)
+                && query.state.is_none_or(|state| state == row.state)
+                && query.after.is_none_or(|after| row.id > after)
+        };
+        let limit = if query.limit == 0 { usize::MAX } else { query.limit };
+        let rows = tables.sessions.values().filter(is_meant).take(limit);
+        let rows: Vec<Row> = rows.map(|entry| tables.row(entry)).collect();
+        drop(tables);
+        rows.into_iter().for_each(each);
+        Ok(())
+    }
+
+    fn load(&self, id: SessionId) -> Result<Option<Whole>> {
+        let tables = self.tables();
+        Ok(tables.sessions.get(&id).map(|entry| Whole {
+            row: tables.row(entry),
+            awaits: entry.awaits,
+            image: entry.image.clone(),
+            inbox: tables.inboxes.get(&id).map_or(Vec::new(), |inbox| inbox.unread.clone()),
+            outbox: tables.outbox_of(id),
+        }))
+    }
+
+    fn count(&self) -> Result<BTreeMap<State, u64>> {
+        let mut count = BTreeMap::new();
+        for entry in self.tables().sessions.values() {
+            *count.entry(entry.row.state).or_default() += 1;
+        }
+        Ok(count)
+    }
+}

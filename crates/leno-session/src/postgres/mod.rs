@@ -1,0 +1,318 @@
+//! The store for several machines: PostgreSQL.
+//!
+//! Times are those of the server's clock. A connection is used by one caller at a time; there are as many as there were
+//! callers at once. The address may name several hosts: the first that can be written to is taken, so that after a
+//! failover the one that was promoted is found.
+//!
+//! Nobody is notified of a step. A worker that finds nothing to do leaves a mark; whoever makes work removes the mark
+//! and notifies, once. Workers look by themselves now and then all the same.
+
+mod connection;
+mod schema;
+mod transact;
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio_postgres::error::SqlState;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Config, Row as Found};
+
+use crate::clock::{FAR, millis, shown};
+use crate::error::StoreError;
+use crate::id::SessionId;
+use crate::row::{Query, Row, State};
+use crate::store::{
+    Awaits, Change, Commit, Effect, Held, Lease, NewMessage, NewSession, Outcome, Release, Result,
+    Sent, Store, Want, Whole,
+};
+use connection::Wire;
+
+/// A store on a PostgreSQL server. Clones are the same store.
+#[derive(Clone)]
+pub struct Postgres(Arc<Wires>);
+
+struct Wires {
+    config: Config,
+    free: Mutex<Vec<Wire>>,
+    /// The one that listens, while nobody does.
+    ear: Mutex<Option<Wire>>,
+}
+
+impl Postgres {
+    /// Opens the store at this address, such as `postgres://user@host:port/database`, and makes its tables if need be.
+    /// Several hosts may be named: `host1:port1,host2:port2`.
+    ///
+    /// # Errors
+    /// If the address is none; if no host can be reached; if the tables are of a later version.
+    pub fn open(address: &str) -> Result<Self> {
+        let config: Config = address
+            .parse()
+            .map_err(|error: tokio_postgres::Error| StoreError::Address(error.to_string()))?;
+        let store =
+            Postgres(Arc::new(Wires { config, free: Mutex::default(), ear: Mutex::default() }));
+        let found: i64 = store.with(|wire| {
+            wire.drive(|client| client.batch_execute(schema::CREATE))?;
+            let row = wire.drive(|client| async {
+                client.query_one("SELECT version FROM leno_store", &[]).await
+            })?;
+            Ok(row.get(0))
+        })?;
+        if found > schema::VERSION {
+            return Err(StoreError::Version { found, known: schema::VERSION });
+        }
+        Ok(store)
+    }
+
+    /// Lends a connection. One that failed is not used again.
+    fn with<T>(&self, work: impl FnOnce(&mut Wire) -> Result<T>) -> Result<T> {
+        let free = self.0.free.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).pop();
+        let mut wire = match free {
+            Some(wire) => wire,
+            None => Wire::connect(&self.0.config)?,
+        };
+        let result = work(&mut wire);
+        if result.is_ok() {
+            self.0.free.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(wire);
+        }
+        result
+    }
+
+    /// One statement by itself.
+    fn ask(&self, sql: &'static str, params: &[&(dyn ToSql + Sync)]) -> Result<Vec<Found>> {
+        self.with(|wire| wire.ask(sql, params))
+    }
+
+    /// One statement by itself, after which a worker may have something to do.
+    fn ask_and_tell(
+        &self,
+        sql: &'static str,
+        params: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Found>> {
+        self.with(|wire| {
+            let found = wire.ask(sql, params)?;
+            wire.ask(schema::TELL, &[])?;
+            Ok(found)
+        })
+    }
+}
+
+impl Wire {
+    fn ask(&mut self, sql: &'static str, params: &[&(dyn ToSql + Sync)]) -> Result<Vec<Found>> {
+        let statement = self.statement(sql)?;
+        self.drive(|client| async move { client.query(&statement, params).await })
+    }
+}
+
+/// What the server's errors mean to those who ask a store.
+fn told(error: &tokio_postgres::Error) -> StoreError {
+    let text = match error.as_db_error() {
+        Some(error) => error.message().to_owned(),
+        None => std::error::Error::source(error)
+            .map_or(error.to_string(), |cause| format!("{error}: {cause}")),
+    };
+    match error.code() {
+        None => StoreError::Unavailable(text),
+        Some(code)
+            if *code == SqlState::T_R_DEADLOCK_DETECTED
+                || *code == SqlState::T_R_SERIALIZATION_FAILURE =>
+        {
+            StoreError::Busy(text)
+        }
+        // Connections, resources, an operator's intervention, a server that only reads.
+        Some(code) => match code.code().get(..2) {
+            Some("08" | "53" | "57" | "58" | "25") => StoreError::Unavailable(text),
+            _ => StoreError::Damaged(text),
+        },
+    }
+}
+
+fn bytes(ids: &[SessionId]) -> Vec<&[u8]> {
+    ids.iter().map(|id| &id.as_bytes()[..]).collect()
+}
+
+fn id_at(row: &Found, index: usize) -> SessionId {
+    let bytes: &[u8] = row.get(index);
+    SessionId::from_bytes(bytes.try_into().unwrap_or_default())
+}
+
+fn ids(rows: &[Found]) -> HashSet<SessionId> {
+    rows.iter().map(|row| id_at(row, 0)).collect()
+}
+
+fn number(row: &Found, index: usize) -> u64 {
+    row.get::<_, i64>(index).unsigned_abs()
+}
+
+fn awaited(number: i16) -> Awaits {
+    match number {
+        0 => Awaits::Nothing,
+        1 => Awaits::Message,
+        _ => Awaits::Time,
+    }
+}
+
+fn row_of(row: &Found) -> Row {
+    let due: i64 = row.get(8);
+    Row {
+        id: id_at(row, 0),
+        kind: row.get(1),
+        version: number(row, 2) as u32,
+        state: State::numbered(row.get(3)).unwrap_or(State::Parked),
+        sequence: number(row, 4),
+        effects: number(row, 5),
+        token: number(row, 6),
+        worker: row.get(7),
+        due: (due != FAR).then(|| shown(due)),
+        said: row.get(9),
+        reason: row.get(10),
+        created: shown(row.get(11)),
+        touched: shown(row.get(12)),
+        size: number(row, 13) as usize,
+    }
+}
+
+fn effect_of(row: &Found) -> Effect {
+    Effect { session: id_at(row, 0), sequence: number(row, 1), topic: row.get(2), body: row.get(3) }
+}
+
+impl Store for Postgres {
+    fn create(&self, new: &[NewSession]) -> Result<Vec<bool>> {
+        let named: Vec<SessionId> = new.iter().map(|new| new.id).collect();
+        let kinds: Vec<&str> = new.iter().map(|new| new.kind.as_str()).collect();
+        let versions: Vec<i64> = new.iter().map(|new| i64::from(new.version)).collect();
+        let images: Vec<&[u8]> = new.iter().map(|new| new.image.as_slice()).collect();
+        let made =
+            self.ask_and_tell(schema::INSERT, &[&bytes(&named), &kinds, &versions, &images])?;
+        let mut made = ids(&made);
+        // Of two of the same id in one batch, the first is new.
+        Ok(named.iter().map(|id| made.remove(id)).collect())
+    }
+
+    fn lease(&self, want: &Want) -> Result<Vec<Lease>> {
+        self.with(|wire| transact::lease(wire, want))
+    }
+
+    fn commit(&self, batch: &[Commit], ttl: Duration) -> Result<Vec<Outcome>> {
+        self.with(|wire| transact::commit(wire, batch, ttl))
+    }
+
+    fn renew(&self, held: &[Held], ttl: Duration) -> Result<Vec<Outcome>> {
+        let (named, tokens) = transact::named(held);
+        let renewed = ids(&self.ask(schema::RENEW, &[&bytes(&named), &tokens, &millis(ttl)])?);
+        Ok(named.iter().map(|id| transact::outcome(renewed.contains(id))).collect())
+    }
+
+    fn release(&self, released: &[Release]) -> Result<Vec<Outcome>> {
+        self.with(|wire| transact::whole(wire, |wire| transact::release(wire, released)))
+    }
+
+    fn send(&self, messages: &[NewMessage]) -> Result<Vec<Sent>> {
+        self.with(|wire| {
+            transact::whole(wire, |wire| {
+                let to: Vec<SessionId> = messages.iter().map(|message| message.to).collect();
+                wire.ask(schema::LOCK, &[&bytes(&to)])?;
+                let sent = transact::send(wire, &messages.iter().collect::<Vec<_>>())?;
+                wire.ask(schema::WAKE, &[&bytes(&to)])?;
+                wire.ask(schema::TELL, &[])?;
+                Ok(sent)
+            })
+        })
+    }
+
+    fn wait(&self, most: Duration) -> Result<()> {
+        // One listens for all of the process; the others look again a little later.
+        let ear = self.0.ear.try_lock();
+        let Ok(mut ear) = ear else {
+            leno_kernel::blocking(move || std::thread::sleep(most.min(Duration::from_millis(20))));
+            return Ok(());
+        };
+        let mut wire = match ear.take() {
+            Some(wire) => wire,
+            None => {
+                let mut wire = Wire::connect(&self.0.config)?;
+                wire.drive(|client| client.batch_execute("LISTEN leno_session"))?;
+                wire
+            }
+        };
+        wire.ask(schema::ASK, &[])?;
+        // Between the mark and what was looked at before it, something may have come; so not for long.
+        wire.listen(most.min(Duration::from_millis(50)))?;
+        *ear = Some(wire);
+        Ok(())
+    }
+
+    fn change(&self, named: &[SessionId], change: &Change) -> Result<Vec<bool>> {
+        let changed = match change {
+            Change::Cancel(reason) => self.ask(schema::CANCEL, &[&bytes(named), reason])?,
+            Change::Retry => {
+                self.ask_and_tell(schema::RETRY, &[&bytes(named), &None::<Vec<u8>>, &None::<i64>])?
+            }
+            Change::Replace(image, version) => {
+                let version = Some(i64::from(*version));
+                self.ask_and_tell(schema::RETRY, &[&bytes(named), &Some(image), &version])?
+            }
+        };
+        let changed = ids(&changed);
+        Ok(named.iter().map(|id| changed.contains(id)).collect())
+    }
+
+    fn expire(&self, untouched: Duration) -> Result<u64> {
+        self.with(|wire| {
+            let statement = wire.statement(schema::EXPIRE)?;
+            let limit = millis(untouched);
+            wire.drive(|client| async move { client.execute(&statement, &[&limit]).await })
+        })
+    }
+
+    fn forget(&self, ended: Duration) -> Result<u64> {
+        let found = self.ask(schema::FORGET, &[&millis(ended)])?;
+        Ok(found.first().map_or(0, |row| number(row, 0)))
+    }
+
+    fn outbox(&self, most: usize, ttl: Duration) -> Result<Vec<Effect>> {
+        let found = self.ask(schema::OUTBOX, &[&millis(ttl), &(most as i64)])?;
+        let mut effects: Vec<Effect> = found.iter().map(effect_of).collect();
+        effects.sort_by_key(|effect| (effect.session, effect.sequence));
+        Ok(effects)
+    }
+
+    fn confirm(&self, done: &[(SessionId, u64)]) -> Result<()> {
+        let (named, sequences): (Vec<_>, Vec<_>) =
+            done.iter().map(|(id, n)| (*id, *n as i64)).unzip();
+        self.ask(schema::CONFIRM, &[&bytes(&named), &sequences]).map(drop)
+    }
+
+    fn list(&self, query: &Query, each: &mut dyn FnMut(Row)) -> Result<()> {
+        let id = query.id.as_ref().map(|id| &id.as_bytes()[..]);
+        let after = query.after.as_ref().map(|id| &id.as_bytes()[..]);
+        let (state, limit) = (query.state.map(State::number), query.limit as i64);
+        let found = self.ask(schema::LIST, &[&id, &query.kind, &state, &after, &limit])?;
+        found.iter().map(row_of).for_each(each);
+        Ok(())
+    }
+
+    fn load(&self, id: SessionId) -> Result<Option<Whole>> {
+        self.with(|wire| {
+            let key = &id.as_bytes()[..];
+            let found = wire.ask(schema::LOAD, &[&key])?;
+            let Some(row) = found.first() else { return Ok(None) };
+            let inbox = wire.ask(schema::UNREAD, &[&vec![key]])?;
+            let outbox = wire.ask(schema::UNCONFIRMED, &[&key])?;
+            Ok(Some(Whole {
+                row: row_of(row),
+                awaits: awaited(row.get(14)),
+                image: row.get(15),
+                inbox: inbox.iter().map(transact::message_of).collect(),
+                outbox: outbox.iter().map(effect_of).collect(),
+            }))
+        })
+    }
+
+    fn count(&self) -> Result<BTreeMap<State, u64>> {
+        let found = self.ask(schema::COUNT, &[])?;
+        let state = |row: &Found| State::numbered(row.get(0)).unwrap_or(State::Parked);
+        Ok(found.iter().map(|row| (state(row), number(row, 1))).collect())
+    }
+}

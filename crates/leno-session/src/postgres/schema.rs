@@ -1,0 +1,162 @@
+//! Tables, and the sentences that are said to them. What columns mean is as in the store in a file; times are those of
+//! the server's clock.
+
+pub(super) const VERSION: i64 = 1;
+
+/// Locked, so that processes that start at the same time do not get in each other's way.
+pub(super) const CREATE: &str = "
+BEGIN;
+SELECT pg_advisory_xact_lock(7310313);
+CREATE TABLE IF NOT EXISTS leno_store(version int8 NOT NULL, idle bool NOT NULL);
+INSERT INTO leno_store SELECT 1, false WHERE NOT EXISTS (SELECT 1 FROM leno_store);
+CREATE TABLE IF NOT EXISTS leno_session(
+    id bytea PRIMARY KEY, kind text NOT NULL, version int8 NOT NULL, state int2 NOT NULL,
+    token int8 NOT NULL, sequence int8 NOT NULL, effects int8 NOT NULL,
+    awaits int2 NOT NULL, until int8 NOT NULL, due int8 NOT NULL,
+    worker text NOT NULL, said text NOT NULL, reason text NOT NULL,
+    created int8 NOT NULL, touched int8 NOT NULL, image bytea NOT NULL) WITH (fillfactor = 50);
+ALTER TABLE leno_session ALTER image SET STORAGE EXTERNAL;
+CREATE INDEX IF NOT EXISTS leno_session_due ON leno_session(kind, due);
+CREATE TABLE IF NOT EXISTS leno_inbox(
+    number bigserial PRIMARY KEY, id bytea NOT NULL, key text NOT NULL, body bytea NOT NULL,
+    taken bool NOT NULL DEFAULT false, UNIQUE(id, key));
+CREATE INDEX IF NOT EXISTS leno_inbox_unread ON leno_inbox(id, number) WHERE NOT taken;
+CREATE TABLE IF NOT EXISTS leno_effect(
+    id bytea NOT NULL, sequence int8 NOT NULL, topic text NOT NULL, body bytea NOT NULL,
+    due int8 NOT NULL, PRIMARY KEY(id, sequence));
+CREATE INDEX IF NOT EXISTS leno_effect_due ON leno_effect(due) WHERE due < 9223372036854775807;
+CREATE OR REPLACE FUNCTION leno_now() RETURNS int8 LANGUAGE sql VOLATILE AS
+    'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::int8';
+COMMIT;
+";
+
+pub(super) const INSERT: &str = "
+INSERT INTO leno_session
+SELECT v.id, v.kind, v.version, 0, 0, 0, 0, 0, n, n, '', 'null', '', n, n, v.image
+FROM unnest($1::bytea[], $2::text[], $3::int8[], $4::bytea[]) v(id, kind, version, image), leno_now() n
+ON CONFLICT (id) DO NOTHING RETURNING id";
+
+/// By kind, version, for how long, worker, how many, and perhaps which one.
+pub(super) const LEASE: &str = "
+UPDATE leno_session c SET token = c.token + 1, due = n + $3, state = 1, worker = $4
+FROM leno_now() n,
+    (SELECT id FROM leno_session WHERE kind = $1 AND version <= $2 AND due <= leno_now()
+        AND ($6::bytea IS NULL OR id = $6)
+        ORDER BY due LIMIT $5 FOR UPDATE SKIP LOCKED) s
+WHERE c.id = s.id
+RETURNING c.id, c.version, c.token, c.sequence, c.awaits, c.until <= n, c.image";
+
+pub(super) const UNREAD: &str = "
+SELECT id, number, key, body FROM leno_inbox WHERE id = ANY($1) AND NOT taken ORDER BY number LIMIT 4096";
+
+/// Rows are locked in the order of their ids, so that two that lock several do not wait for each other.
+pub(super) const LOCK: &str =
+    "SELECT 1 FROM leno_session WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE";
+
+/// Steps and their effects. Nothing is changed where an element is null; times are from now on. The effects of a session
+/// are numbered behind those that it has had.
+pub(super) const COMMIT: &str = "
+WITH u AS (
+    UPDATE leno_session c SET sequence = c.sequence + 1, effects = c.effects + v.effects, version = v.version,
+        image = coalesce(v.image, c.image), said = coalesce(v.said, c.said), reason = v.reason, state = v.state,
+        awaits = coalesce(v.awaits, c.awaits),
+        until = CASE WHEN v.awaits IS NULL THEN c.until WHEN v.until IS NULL THEN 9223372036854775807
+            ELSE n + v.until END,
+        due = CASE WHEN v.due IS NULL THEN 9223372036854775807 ELSE n + v.due END,
+        touched = n
+    FROM leno_now() n,
+        unnest($1::bytea[], $2::int8[], $3::int8[], $4::int8[], $5::int8[], $6::bytea[], $7::text[], $8::text[],
+            $9::int2[], $10::int2[], $11::int8[], $12::int8[])
+        v(id, token, sequence, effects, version, image, said, reason, state, awaits, until, due)
+    WHERE c.id = v.id AND c.token = v.token AND c.sequence = v.sequence AND c.state = 1
+    RETURNING c.id, c.effects),
+e AS (
+    INSERT INTO leno_effect SELECT u.id, u.effects - w.many + w.nth, w.topic, w.body, 0
+    FROM u, unnest($13::bytea[], $14::int8[], $15::int8[], $16::text[], $17::bytea[]) w(id, many, nth, topic, body)
+    WHERE w.id = u.id)
+SELECT id FROM u";
+
+/// Which of these were stored earlier: id, token, sequence after the commit.
+pub(super) const WERE_STORED: &str = "
+SELECT c.id FROM leno_session c, unnest($1::bytea[], $2::int8[], $3::int8[]) v(id, token, sequence)
+WHERE c.id = v.id AND c.token = v.token AND c.sequence = v.sequence";
+
+pub(super) const TAKE: &str = "UPDATE leno_inbox SET taken = true WHERE number = ANY($1)";
+
+pub(super) const SEND: &str = "
+INSERT INTO leno_inbox(id, key, body) SELECT v.id, v.key, v.body
+FROM unnest($1::bytea[], $2::text[], $3::bytea[]) WITH ORDINALITY v(id, key, body, n) ORDER BY v.n
+ON CONFLICT (id, key) DO NOTHING RETURNING id, key";
+
+/// Those of these that wait for a message and have one.
+pub(super) const WAKE: &str = "
+UPDATE leno_session c SET state = 0, due = leno_now() WHERE id = ANY($1) AND state = 2
+AND EXISTS (SELECT 1 FROM leno_inbox i WHERE i.id = c.id AND NOT i.taken)";
+
+/// One that waits for work asks to be told; whoever makes work tells, once.
+pub(super) const ASK: &str = "UPDATE leno_store SET idle = true WHERE NOT idle";
+pub(super) const TELL: &str = "WITH t AS (UPDATE leno_store SET idle = false WHERE idle RETURNING 1) SELECT pg_notify('leno_session', '') FROM t";
+
+pub(super) const RENEW: &str = "
+UPDATE leno_session c SET due = leno_now() + $3 FROM unnest($1::bytea[], $2::int8[]) v(id, token)
+WHERE c.id = v.id AND c.token = v.token AND c.state = 1 RETURNING c.id";
+
+pub(super) const HELD: &str = "
+SELECT c.id FROM leno_session c, unnest($1::bytea[], $2::int8[]) v(id, token)
+WHERE c.id = v.id AND c.token = v.token AND c.state = 1 ORDER BY c.id FOR NO KEY UPDATE OF c";
+
+pub(super) const RELEASE: &str = "
+UPDATE leno_session c SET
+    state = CASE WHEN awaits = 0 THEN 0 WHEN awaits = 2 THEN 3 WHEN m.has THEN 0 ELSE 2 END,
+    due = CASE WHEN awaits = 0 OR (awaits = 1 AND m.has) THEN leno_now() ELSE until END
+FROM (SELECT s.id, EXISTS (SELECT 1 FROM leno_inbox i WHERE i.id = s.id AND NOT i.taken) AS has
+    FROM leno_session s WHERE s.id = ANY($1)) m
+WHERE c.id = m.id";
+
+pub(super) const CANCEL: &str = "
+UPDATE leno_session SET token = token + 1, state = 7, due = 9223372036854775807, reason = $2, touched = leno_now()
+WHERE id = ANY($1) AND state NOT IN (4, 7, 8) RETURNING id";
+
+pub(super) const RETRY: &str = "
+UPDATE leno_session SET token = token + 1, state = 0, due = leno_now(), touched = leno_now(),
+    image = coalesce($2, image), version = coalesce($3, version)
+WHERE id = ANY($1) AND state IN (5, 6) RETURNING id";
+
+pub(super) const EXPIRE: &str = "
+UPDATE leno_session SET token = token + 1, state = 8, due = 9223372036854775807, touched = leno_now()
+WHERE touched <= leno_now() - $1 AND state IN (2, 3, 5, 6)";
+
+pub(super) const FORGET: &str = "
+WITH old AS (DELETE FROM leno_session s WHERE touched <= leno_now() - $1 AND state IN (4, 7, 8)
+        AND NOT EXISTS (SELECT 1 FROM leno_effect e WHERE e.id = s.id AND e.due < 9223372036854775807)
+        RETURNING id),
+    mail AS (DELETE FROM leno_inbox i USING old WHERE i.id = old.id),
+    done AS (DELETE FROM leno_effect e USING old WHERE e.id = old.id)
+SELECT count(*) FROM old";
+
+pub(super) const OUTBOX: &str = "
+UPDATE leno_effect c SET due = leno_now() + $1
+FROM (SELECT id, sequence FROM leno_effect WHERE due <= leno_now() AND due < 9223372036854775807
+    ORDER BY due LIMIT $2 FOR UPDATE SKIP LOCKED) s
+WHERE c.id = s.id AND c.sequence = s.sequence RETURNING c.id, c.sequence, c.topic, c.body";
+
+pub(super) const CONFIRM: &str = "
+UPDATE leno_effect c SET due = 9223372036854775807 FROM unnest($1::bytea[], $2::int8[]) v(id, sequence)
+WHERE c.id = v.id AND c.sequence = v.sequence";
+
+pub(super) const LIST: &str = "
+SELECT id, kind, version, state, sequence, effects, token, worker, due, said, reason, created, touched,
+    length(image)::int8
+FROM leno_session WHERE ($1::bytea IS NULL OR id = $1) AND ($2::text IS NULL OR kind = $2)
+    AND ($3::int2 IS NULL OR state = $3) AND ($4::bytea IS NULL OR id > $4)
+ORDER BY id LIMIT nullif($5::int8, 0)";
+
+pub(super) const LOAD: &str = "
+SELECT id, kind, version, state, sequence, effects, token, worker, due, said, reason, created, touched,
+    length(image)::int8, awaits, image
+FROM leno_session WHERE id = $1";
+
+pub(super) const UNCONFIRMED: &str = "
+SELECT id, sequence, topic, body FROM leno_effect WHERE id = $1 AND due < 9223372036854775807 ORDER BY sequence";
+
+pub(super) const COUNT: &str = "SELECT state, count(*) FROM leno_session GROUP BY state";

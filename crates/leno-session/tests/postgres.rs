@@ -1,0 +1,70 @@
+//! PostgreSQL: the laws, and the same chaos as with a file, with a server that crashes and one that is replaced.
+//!
+//! Each test starts a server of its own, if PostgreSQL is installed; else it says so and passes.
+#![forbid(unsafe_code)]
+
+mod support;
+
+use leno_session::{Postgres, StoreError, laws, store};
+use support::chaos;
+use support::server::Server;
+
+#[test]
+#[ignore = "it is the worker of the others"]
+fn worker() {
+    chaos::work(chaos::engine);
+}
+
+#[test]
+fn postgres_obeys_the_laws() {
+    let Some(server) = Server::start("laws") else { return };
+    laws::all(&Postgres::open(&server.url()).unwrap());
+    // In a coroutine, too: it parks at the socket.
+    let (system, url) = (leno_kernel::LocalSystem::new(), server.url());
+    let checked = system.spawn(move || laws::law_5_all_or_nothing(&Postgres::open(&url).unwrap()));
+    system.run().unwrap();
+    checked.join().unwrap();
+}
+
+#[test]
+fn an_address_without_a_server_is_an_error() {
+    let Err(error) = store::open("postgres://leno@127.0.0.1:1/postgres") else {
+        panic!("it was opened")
+    };
+    assert!(error.is_passing(), "{error}");
+    assert!(matches!(store::open("postgres://leno@host:port/x"), Err(StoreError::Address(_))));
+}
+
+#[test]
+fn postgres_loses_and_doubles_nothing_when_workers_are_killed_and_the_server_crashes() {
+    let Some(mut server) = Server::start("crash") else { return };
+    let folder = support::Folder::new("postgres");
+    let mut crashes = 0;
+    chaos::run(&server.url(), &folder.file("notes"), |_, kills| {
+        if kills / 5 > crashes && crashes < 1 + chaos::seconds().as_secs() as u32 / 10 {
+            server.crash();
+            server.launch();
+            crashes += 1;
+        }
+    });
+    println!("the server crashed {crashes} times");
+}
+
+#[test]
+fn postgres_loses_and_doubles_nothing_when_a_standby_takes_over() {
+    let Some(mut server) = Server::start("primary") else { return };
+    let standby = server.standby();
+    let folder = support::Folder::new("failover");
+    let address =
+        format!("postgres://leno@127.0.0.1:{},127.0.0.1:{}/postgres", server.port, standby.port);
+    let mut is_over = false;
+    chaos::run(&address, &folder.file("notes"), |_, kills| {
+        if kills == 5 && !is_over {
+            server.crash();
+            standby.promote();
+            is_over = true;
+        }
+    });
+    assert!(is_over);
+    println!("the standby has taken over");
+}

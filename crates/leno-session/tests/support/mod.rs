@@ -1,0 +1,32 @@
+//! What tests share.
+#![allow(dead_code, reason = "each test uses some of it")]
+
+pub(crate) mod chaos;
+pub(crate) mod server;
+
+use std::path::{Path, PathBuf};
+
+/// A folder of a test's own, removed when it has passed.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new(name: &str) -> Self {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR"))
+            .join(format!("session-{name}-{}", std::process::id()));
+        let _none = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            let _gone = std::fs::remove_dir_all(&self.0);
+        }
+    }
+}
