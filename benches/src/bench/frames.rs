@@ -1,6 +1,9 @@
 //! Coroutines that are stored: by the number of their frames, beside a state machine written by hand whose
-//! stack serde writes (`state machine`), and beside plain async code (`async`), which cannot be stored.
+//! stack serde writes (`state machine`), beside one that a macro makes (`diapause`), and beside plain async code
+//! (`async`), which cannot be stored.
 //! Stadler (2011) needed 17 + 1.3 f µs to store f frames and 3.5 + 0.25 f µs to restore them.
+
+mod diapause;
 
 use std::cell::Cell;
 use std::future::Future;
@@ -26,7 +29,10 @@ pub const STORE: Bench = Bench {
     parameter: "frames",
     chart: Chart::Curve,
     cases: |_| {
-        cases(|depth| [subject::frame_store(depth), vec![machine_store(depth)]].concat_all())
+        cases(|depth| {
+            let peers = vec![machine_store(depth), diapause::store(depth)];
+            [subject::frame_store(depth), peers].concat_all()
+        })
     },
     judge: |outcome| judge_line(outcome, (200.0, 50.0)),
 };
@@ -38,7 +44,10 @@ pub const RESTORE: Bench = Bench {
     parameter: "frames",
     chart: Chart::Curve,
     cases: |_| {
-        cases(|depth| [subject::frame_restore(depth), vec![machine_restore(depth)]].concat_all())
+        cases(|depth| {
+            let peers = vec![machine_restore(depth), diapause::restore(depth)];
+            [subject::frame_restore(depth), peers].concat_all()
+        })
     },
     judge: |outcome| judge_line(outcome, (200.0, 200.0)),
 };
@@ -50,8 +59,10 @@ pub const RESUME: Bench = Bench {
     parameter: "frames",
     chart: Chart::Curve,
     cases: |_| {
-        let contenders =
-            |depth| [subject::frame_resume(depth), vec![machine(), plain(depth)]].concat_all();
+        let contenders = |depth| {
+            let peers = vec![machine(), plain(depth), diapause::resume(depth)];
+            [subject::frame_resume(depth), peers].concat_all()
+        };
         [1, 10, 1000].map(|depth| case(depth, contenders(depth))).into()
     },
     judge: |outcome| {
@@ -119,7 +130,7 @@ fn judge_line(outcome: &Outcome, target: (f64, f64)) -> Vec<Verdict> {
         measured: format!("{} + {} f ns", number::measured(base), number::measured(slope)),
         met: (name == "leno").then_some(base <= target.0 && slope <= target.1),
     };
-    ["leno", "state machine"].into_iter().filter_map(line).map(verdict).collect()
+    ["leno", "state machine", "diapause"].into_iter().filter_map(line).map(verdict).collect()
 }
 
 /// What a frame of the walk holds, in every contender.
