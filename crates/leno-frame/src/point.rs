@@ -53,7 +53,8 @@ impl<Y, I, C> Reach<Y, I, C> {
     }
 }
 
-/// Implemented by nothing: what a suspension lacks where `#[resumable]` has not seen its `.await`.
+/// Implemented by nothing: what a suspension lacks where `#[resumable]` has not seen its `.await`. There the
+/// compiler says nothing of ours but this name.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "this `.await` is not in the source of a `#[resumable]` fn",
@@ -63,11 +64,11 @@ impl<Y, I, C> Reach<Y, I, C> {
     note = "ways out: write the `.await` in the body; make what the macro does a `#[resumable]` fn; start a \
             coroutine with `Resumable::start`"
 )]
-pub trait Seen {}
+pub trait AwaitedInTheSourceOfAResumableFn {}
 
 impl<Y, I> Future for Suspend<Y, I>
 where
-    Self: Seen,
+    Self: AwaitedInTheSourceOfAResumableFn,
 {
     type Output = I;
 
@@ -78,7 +79,7 @@ where
 
 impl<R: Routine> Future for Call<R>
 where
-    Self: Seen,
+    Self: AwaitedInTheSourceOfAResumableFn,
 {
     type Output = R::Output;
 

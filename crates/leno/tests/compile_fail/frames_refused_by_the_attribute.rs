@@ -24,6 +24,17 @@
 //@ says: another `x` shadows it there
 //@ says: rename one of the two
 //@ says: the coroutine handle cannot be shadowed
+//@ says: cannot suspend inside an `async` block
+//@ says: cannot suspend on the left of a compound assignment
+//@ says: cannot suspend in the base of a struct
+//@ says: a suspension is not supported in this kind of expression
+//@ says: a resumable fn cannot be `unsafe`
+//@ says: with `unsafe` blocks between its suspensions
+//@ says: help: write `async fn`
+//@ says: help: take owned data, such as `String`
+//@ says: `x` is shadowed in a block that suspends and used again after it
+//@ says: `late` seems to be declared by the macro `declare!`
+//@ says: declare it in the body itself, `let late = ..`
 
 //! What `#[resumable]` itself refuses, a module each.
 #![allow(unused)]
@@ -238,6 +249,92 @@ mod shadowed_handle {
     async fn f(co: &mut Co<u32, u32>) -> u32 {
         let co = co.suspend(1).await;
         co
+    }
+}
+
+mod suspension_in_an_async_block {
+    use super::*;
+
+    #[resumable]
+    async fn f(co: &mut Co<u32, u32>) {
+        let later = async { co.suspend(1).await };
+    }
+}
+
+mod suspension_left_of_a_compound_assignment {
+    use super::*;
+
+    #[resumable]
+    async fn f(co: &mut Co<usize, usize>) -> Vec<u32> {
+        let mut v = vec![1, 2];
+        v[co.suspend(1).await] += 3;
+        v
+    }
+}
+
+mod suspension_in_the_base_of_a_struct {
+    use super::*;
+
+    struct P {
+        a: u32,
+        b: u32,
+    }
+    #[resumable]
+    async fn base(co: &mut Co<u32, u32>) -> P {
+        P { a: 1, b: 2 }
+    }
+    #[resumable]
+    async fn f(co: &mut Co<u32, u32>) -> P {
+        P { a: 1, ..base(co).await }
+    }
+}
+
+mod suspension_in_a_repetition {
+    use super::*;
+
+    #[resumable]
+    async fn f(co: &mut Co<u32, u32>) -> [u32; 3] {
+        [co.suspend(1).await; 3]
+    }
+}
+
+mod unsafe_fn {
+    use super::*;
+
+    #[resumable]
+    async unsafe fn f(co: &mut Co<u32, u32>) -> u32 {
+        co.suspend(1).await
+    }
+}
+
+mod shadowed_in_a_block {
+    use super::*;
+
+    #[resumable]
+    async fn f(co: &mut Co<u32, u32>, b: bool) -> u32 {
+        let mut x = 1;
+        if b {
+            x = co.suspend(1).await;
+            let x = 3;
+            drop(x);
+        }
+        x
+    }
+}
+
+mod variable_declared_by_a_macro {
+    use super::*;
+
+    macro_rules! declare {
+        ($name:ident) => {
+            let $name = 5;
+        };
+    }
+    #[resumable]
+    async fn f(co: &mut Co<u32, u32>) -> u32 {
+        declare!(late);
+        let a = co.suspend(1).await;
+        a + late
     }
 }
 

@@ -6,7 +6,9 @@
 //@ says: use of moved value: `s`
 //@ says: mismatched types
 //@ says: cannot borrow `v` as mutable
-//@ says: `leno::frame::Suspend<u32, u32>` is not a future
+//@ says: AwaitedInTheSourceOfAResumableFn` is not implemented for
+//@ says: expected `(u32,)`, found integer
+//@ says: to do I/O, suspend with a request for the host
 
 //! What the compiler refuses in resumable functions, a module each.
 #![allow(unused)]
@@ -100,6 +102,41 @@ mod suspension_hidden_by_a_macro {
     async fn f(co: &mut Co<u32, u32>) -> u32 {
         let a = ask!(co, 1);
         a
+    }
+}
+
+mod await_in_ordinary_async_code {
+    use super::*;
+
+    #[resumable]
+    async fn f(co: &mut Co<u32, u32>) -> u32 {
+        co.suspend(1).await
+    }
+    async fn plain(co: &mut Co<u32, u32>) -> u32 {
+        f(co).await
+    }
+}
+
+mod foreign_future {
+    use super::*;
+
+    async fn fetch() {}
+    #[resumable]
+    async fn f(co: &mut Co<u32, u32>) -> u32 {
+        fetch().await;
+        co.suspend(1).await
+    }
+}
+
+mod wrong_arguments {
+    use super::*;
+
+    #[resumable]
+    async fn f(co: &mut Co<u32, u32>, x: u32) -> u32 {
+        co.suspend(x).await
+    }
+    fn start() {
+        leno::frame::Resumable::start(&mut (), f, 1);
     }
 }
 
