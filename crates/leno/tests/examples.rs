@@ -46,6 +46,8 @@ const EXAMPLES: &[&str] = &[
     "31_stored_tree_walk",
     "32_travelling_agent",
     "33_checkpoint",
+    "45_anywhere",
+    "46_live_temperature",
     "40_state_machines",
     "41_k_means",
     "42_two_servers",
@@ -339,8 +341,18 @@ fn m47_temperature() {
 }
 
 #[test]
-fn real_time() {
+fn m37_real_time() {
     prints_what_is_expected("25_real_time");
+}
+
+#[test]
+fn m23_anywhere() {
+    prints_what_is_expected("45_anywhere");
+}
+
+#[test]
+fn m47_live_temperature() {
+    prints_what_is_expected("46_live_temperature");
 }
 
 #[test]

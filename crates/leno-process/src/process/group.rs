@@ -24,6 +24,8 @@ pub(crate) struct Group {
 #[derive(Default)]
 struct Inner {
     members: Vec<Weak<dyn Stop>>,
+    /// How many members there are when those that have gone are next looked for.
+    crowd: usize,
     failures: Vec<Failure>,
     restarts: usize,
     waiters: Vec<Waiter>,
@@ -75,7 +77,11 @@ impl Group {
         self.started.fetch_add(1, SeqCst);
         self.busy.fetch_add(1, SeqCst);
         self.with(|inner| {
-            inner.members.retain(|member| member.strong_count() > 0);
+            // Each time that they have doubled, so that very many cost no more each than a few.
+            if inner.members.len() >= inner.crowd {
+                inner.members.retain(|member| member.strong_count() > 0);
+                inner.crowd = (2 * inner.members.len()).max(64);
+            }
             inner.members.push(member);
             inner.is_stopped
         })
