@@ -494,7 +494,7 @@ fn sequential_iterator<T: 'static>(
             let body = move |cx: NodeCx<'_, Sequential>| send_all(&cx, &sender, iterator);
             return sequential_starter(name, body)(core, node);
         }
-        sequential::feeds(core, node, sender, iterator)
+        sequential::feeds(node, sender, iterator)
     })
 }
 

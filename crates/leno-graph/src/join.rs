@@ -103,7 +103,7 @@ impl<A: Source, B: Source<S = A::S>> Sealed for Join<A, B> {
     }
 
     fn take(&self, in_order: bool) -> Take<Self::Item> {
-        if A::S::LOOKS_FIRST && !in_order && self.peek() == Take::Empty {
+        if A::S::LOOKS_FIRST && self.peek() == Take::Empty {
             return Take::Empty;
         }
         let taken = if self.left.first() <= self.right.first() {
@@ -197,7 +197,7 @@ impl<X: Source> Sealed for JoinAll<X> {
     }
 
     fn take(&self, in_order: bool) -> Take<Self::Item> {
-        if X::S::LOOKS_FIRST && !in_order && self.peek() == Take::Empty {
+        if X::S::LOOKS_FIRST && self.peek() == Take::Empty {
             return Take::Empty;
         }
         let mut items = Vec::new();

@@ -73,12 +73,8 @@ impl<A: Source, B: Source<S = A::S>> Sealed for Select<A, B> {
         }
     }
 
-    fn in_order<W: Pause<A::S>>(&self, pause: &mut W) -> Result<Option<Self::Item>, W::Error> {
-        // Never called: deterministic graphs have no select, and others do not receive in order.
-        if let Some(item) = self.left.in_order(pause)? {
-            return Ok(Some(Side::Left(item)));
-        }
-        Ok(self.right.in_order(pause)?.map(Side::Right))
+    fn in_order<W: Pause<A::S>>(&self, _: &mut W) -> Result<Option<Self::Item>, W::Error> {
+        unreachable!("deterministic graphs, which receive in order, have no selects")
     }
 
     fn leave(&self) -> bool {

@@ -43,11 +43,8 @@ impl<T, S: Schedule> Tip<T, S> {
 
 impl<T, S: Schedule> Clone for Tip<T, S> {
     fn clone(&self) -> Self {
-        let is_open = AtomicBool::new(self.is_open.load(Relaxed));
-        if is_open.load(Relaxed) {
-            self.channel.add_sender();
-        }
-        Tip { channel: self.channel.clone(), is_open }
+        // Only tokens are cloned, which are open.
+        Tip::new(self.channel.clone())
     }
 }
 

@@ -107,11 +107,8 @@ impl<T, S: Schedule> Tap<T, S> {
 
 impl<T, S: Schedule> Clone for Tap<T, S> {
     fn clone(&self) -> Self {
-        let is_open = AtomicBool::new(self.is_open.load(Relaxed));
-        if is_open.load(Relaxed) {
-            self.channel.add_receiver();
-        }
-        Tap { channel: self.channel.clone(), is_open }
+        // Only tokens are cloned, which are open.
+        Tap::new(self.channel.clone())
     }
 }
 

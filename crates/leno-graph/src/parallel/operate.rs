@@ -176,13 +176,15 @@ fn receive_in_order<X: Source<S = Parallel>>(
     caller: &Caller<'_, '_, Parallel>,
     source: &X,
 ) -> Result<Option<X::Item>, Stopped> {
-    let mut is_started = false;
+    let (mut is_started, mut ends) = (false, 0);
+    // Who waits for one of several waits with all of them.
+    source.each(&mut |_| ends += 1);
     source.in_order(&mut |linked: &Linked<Parallel>| {
         if !is_started {
             start_all(source);
             is_started = true;
         }
-        wait_at(core, caller, &[linked], source.object())
+        wait_at(core, caller, linked, (source.object(), ends))
     })
 }
 
@@ -242,14 +244,14 @@ fn start_all<X: Source<S = Parallel>>(source: &X) {
     source.each_linked(&mut |linked| linked.start_producers());
 }
 
-/// Waits for a message in one channel.
+/// Waits for a message in one channel; the receiver has so many ends.
 fn wait_at(
     core: &Arc<Core>,
     caller: &Caller<'_, '_, Parallel>,
-    linked: &[&Linked<Parallel>],
-    object: Object,
+    linked: &Linked<Parallel>,
+    (object, ends): (Object, usize),
 ) -> Result<(), Stopped> {
-    let index = linked[0].index;
+    let index = linked.index;
     let Some(wire) = core.wire(index) else { return Err(None) };
     let ticket = Ticket::new(Waiter::current(), matches!(caller, Caller::Node(_)));
     wire.watch(&ticket);
@@ -258,7 +260,7 @@ fn wait_at(
             cancel(core, caller, &ticket);
             Ok(())
         }
-        false => core.wait(caller, &ticket, Reason::Hungry(object), (false, index, 1)),
+        false => core.wait(caller, &ticket, Reason::Hungry(object), (false, index, ends)),
     };
     wire.unwatch(&ticket);
     match waited {

@@ -8,7 +8,7 @@ use core::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
-use super::{Core, Runner, Want};
+use super::{Runner, Want};
 use crate::channel::Channel;
 use crate::mode::Sequential;
 use crate::sender::Sender;
@@ -46,7 +46,6 @@ pub(super) fn ask<T>(feed: &Feed<T>, channel: &Channel<T, Sequential>) -> Take<T
 
 /// Makes an iterator the sender of a channel.
 pub(crate) fn feeds<T: 'static>(
-    core: &Rc<Core>,
     node: usize,
     sender: Sender<T, Sequential>,
     iterator: impl Iterator<Item = T> + 'static,
@@ -55,13 +54,12 @@ pub(crate) fn feeds<T: 'static>(
     let feed = Feed { iterator: iterator.clone(), node };
     let is_first = sender.tip.channel.feed.set(feed).is_ok();
     debug_assert!(is_first, "a deterministic channel has one sender");
-    let core = Rc::downgrade(core);
     Runner::Loop(RefCell::new(Box::new(move || {
-        let (channel, Some(core)) = (&sender.tip.channel, core.upgrade()) else { return true };
+        let channel = &sender.tip.channel;
         let linked = channel.linked();
         loop {
             if !channel.state().can_push() {
-                core.node(node).want.set(Want::Send(linked.index));
+                linked.core.node(node).want.set(Want::Send(linked.index));
                 return false;
             }
             // Not while the channel is in use: the iterator may do anything.

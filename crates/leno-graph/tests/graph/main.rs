@@ -6,6 +6,7 @@ mod acceptance;
 mod analysis;
 mod build;
 mod cases;
+mod corners;
 mod ends;
 mod events;
 mod iterate;
