@@ -16,7 +16,7 @@ pub(super) const STOP: Stop = Stop {
     shows: "A coroutine asks questions, suspended in a loop in a call. It is stored after each answer,\n\
             its process killed, and gone on with in a new one that has never seen it.",
     run: dialogue,
-    read: "leno::frame, examples 30_questionnaire to 33_checkpoint",
+    read: "leno::frame, leno::session, examples 30_questionnaire to 33_checkpoint",
 };
 
 type Dialogue = Co<String, String>;

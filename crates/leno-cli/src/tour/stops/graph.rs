@@ -9,7 +9,7 @@ pub(super) const STOP: Stop = Stop {
     shows: "A graph is checked before it runs. The same nodes run deterministically or not, on one\n\
             thread or on cores; where nothing depends on the schedule, all four give the same.",
     run: graph,
-    read: "leno::graph",
+    read: "leno::graph, examples 40_state_machines to 44_certain",
 };
 
 const COUNT: u64 = 3_000;

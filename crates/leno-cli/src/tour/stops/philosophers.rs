@@ -9,7 +9,7 @@ pub(super) const STOP: Stop = Stop {
     shows: "Five philosophers share five forks. Each joins the channels of its two forks: it takes both\n\
             at once or none, so nobody can hold one and wait for the other.",
     run: philosophers,
-    read: "leno::graph, the join of leno::channel",
+    read: "leno::graph, example 43_philosophers, the join of leno::channel",
 };
 
 const SEATS: usize = 5;
