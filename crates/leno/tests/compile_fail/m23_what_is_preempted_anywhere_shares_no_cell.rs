@@ -1,4 +1,4 @@
-//@ says: `Rc<Cell<u32>>` cannot be sent between threads safely
+//@ says: `Rc<Cell<i32>>` cannot be sent between threads safely
 //@ says: preempt_anywhere
 //! Code that may be preempted at any instruction shares nothing with its neighbours that is not `Sync`.
 use std::cell::Cell;
