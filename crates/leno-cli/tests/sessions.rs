@@ -207,7 +207,10 @@ fn what_is_wrong_is_refused() {
         assert!(refused.contains("Please try again: the answer "), "{refused}");
     }
     assert_eq!(status(&server.post(&page, &"x".repeat(20_000))), "413");
-    assert_eq!(status(&server.send("GET / HTTP/1.1\r\nhost: evil.example\r\n\r\n")), "421");
+    assert_eq!(
+        status(&server.send("GET / HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n")),
+        "421"
+    );
     let forged = server.post_with(&page, "origin: http://evil.example\r\n", "answer=x&sequence=1");
     assert_eq!(status(&forged), "421");
     let forged = server.post_with(

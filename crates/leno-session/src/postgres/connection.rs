@@ -22,6 +22,9 @@ use crate::store::Result;
 /// For how long a host may take to let one in.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// A client that is stopped, or cut off, must not keep its locks; and nobody waits for a lock for ever.
+const LIMITS: &str = "SET idle_in_transaction_session_timeout = '3s'; SET lock_timeout = '10s'";
+
 pub(super) struct Wire {
     pub(super) client: Client,
     connection: Connection<TcpStream, NoTlsStream>,
@@ -64,10 +67,11 @@ impl Wire {
         Err(last)
     }
 
+    /// Sets limits, and asks whether the server can be written to.
     fn can_write(&mut self) -> Result<bool> {
-        let row = self
-            .drive(|client| async { client.query_one("SELECT pg_is_in_recovery()", &[]).await })?;
-        Ok(!row.get::<_, bool>(0))
+        self.drive(|client| client.batch_execute(LIMITS))?;
+        let row = self.ask("SELECT pg_is_in_recovery()", &[])?;
+        Ok(row.first().is_some_and(|row| !row.get::<_, bool>(0)))
     }
 
     /// Waits for an answer, and drives the connection meanwhile.

@@ -4,6 +4,9 @@
 //! callers at once. The address may name several hosts: the first that can be written to is taken, so that after a
 //! failover the one that was promoted is found.
 //!
+//! A client that is stopped or cut off in the middle of a transaction keeps its locks for 3 s at most; then the server
+//! takes the transaction back. So it is no more than a worker whose lease has run out.
+//!
 //! Nobody is notified of a step. A worker that finds nothing to do leaves a mark; whoever makes work removes the mark
 //! and notifies, once. Workers look by themselves now and then all the same.
 
@@ -53,11 +56,13 @@ impl Postgres {
         let store =
             Postgres(Arc::new(Wires { config, free: Mutex::default(), ear: Mutex::default() }));
         let found: i64 = store.with(|wire| {
-            wire.drive(|client| client.batch_execute(schema::CREATE))?;
-            let row = wire.drive(|client| async {
-                client.query_one("SELECT version FROM leno_store", &[]).await
-            })?;
-            Ok(row.get(0))
+            // Tables are made only if there are none: that needs locks which keep everybody else waiting.
+            let is_there = wire.ask("SELECT to_regclass('leno_store') IS NOT NULL", &[])?;
+            if !is_there.first().is_some_and(|row| row.get(0)) {
+                wire.drive(|client| client.batch_execute(schema::CREATE))?;
+            }
+            let found = wire.ask("SELECT version FROM leno_store", &[])?;
+            Ok(found.first().map_or(0, |row| row.get(0)))
         })?;
         if found > schema::VERSION {
             return Err(StoreError::Version { found, known: schema::VERSION });
@@ -112,16 +117,12 @@ fn told(error: &tokio_postgres::Error) -> StoreError {
         None => std::error::Error::source(error)
             .map_or(error.to_string(), |cause| format!("{error}: {cause}")),
     };
-    match error.code() {
+    match error.code().map(SqlState::code) {
         None => StoreError::Unavailable(text),
-        Some(code)
-            if *code == SqlState::T_R_DEADLOCK_DETECTED
-                || *code == SqlState::T_R_SERIALIZATION_FAILURE =>
-        {
-            StoreError::Busy(text)
-        }
-        // Connections, resources, an operator's intervention, a server that only reads.
-        Some(code) => match code.code().get(..2) {
+        Some(code) => match code.get(..2) {
+            // Deadlocks, and locks that were waited for too long.
+            Some("40" | "55") => StoreError::Busy(text),
+            // Connections, resources, an operator's intervention, a server that only reads.
             Some("08" | "53" | "57" | "58" | "25") => StoreError::Unavailable(text),
             _ => StoreError::Damaged(text),
         },
