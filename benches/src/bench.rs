@@ -8,7 +8,9 @@ use std::time::Duration;
 use crate::contender::Contender;
 use crate::outcome::{Outcome, Verdict};
 
+pub mod actors;
 mod components;
+pub mod cores;
 mod create;
 pub mod explore;
 pub mod files;
@@ -23,8 +25,11 @@ pub mod memory;
 pub mod messages;
 pub mod migrate;
 pub mod pipeline;
+pub mod preempt;
 pub mod resume;
 pub mod rings;
+pub mod safepoints;
+pub mod savina;
 pub mod select;
 pub mod sockets;
 pub mod spawn;
@@ -44,6 +49,11 @@ pub const PEERS: &[&str] = &[
     "async-io",
     "thread",
     "parking_lot",
+    "actix",
+    "ractor",
+    "kameo",
+    "plain",
+    "queue",
     "dyn call",
     "callback",
     "iterator",
@@ -183,6 +193,29 @@ pub fn all() -> &'static [Bench] {
         flexible::CALL,
         flexible::BUFFER,
         flexible::READERS,
+        preempt::ATTACH,
+        preempt::COST,
+        preempt::GAP,
+        safepoints::SUM,
+        safepoints::MATRIX,
+        safepoints::HASH,
+        safepoints::SORT,
+        safepoints::FIB_OF,
+        actors::CALL,
+        actors::REPLY,
+        cores::SPEED_UP,
+        savina::PING_PONG,
+        savina::THREAD_RING,
+        savina::COUNTING,
+        savina::FORK_JOIN,
+        savina::CHAMENEOS,
+        savina::PHILOSOPHERS,
+        savina::BOUNDED_BUFFER,
+        savina::SLEEPING_BARBER,
+        savina::CIGARETTE_SMOKERS,
+        savina::BANKING,
+        savina::SIEVE,
+        savina::FIBONACCI,
         frames::STORE,
         frames::RESTORE,
         frames::RESUME,

@@ -37,3 +37,8 @@ pub fn may_on_two_workers() {
         config.set_worker_pin(false);
     });
 }
+
+/// A tokio runtime as [`tokio_on_this_thread`], with a clock, for crates that want one.
+pub fn tokio_on_this_thread_with_time() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Builder::new_current_thread().enable_time().build().map_err(Failure::failed)
+}

@@ -3,6 +3,8 @@
 //! One file per bench family, each returning leno's contenders of it. Nothing outside this folder
 //! knows leno's interface.
 
+mod actors;
+mod cores;
 mod create;
 mod explore;
 mod files;
@@ -14,8 +16,11 @@ mod memory;
 mod messages;
 mod migrate;
 mod pipeline;
+mod preempt;
 mod resume;
 mod rings;
+mod safepoints;
+mod savina;
 mod select;
 mod sockets;
 mod spawn;
@@ -25,6 +30,8 @@ mod turns;
 mod unwind;
 mod wake;
 
+pub use actors::{entry_call, entry_reply};
+pub use cores::cores;
 pub use create::{create_new_stack, create_run_finish, first_resume};
 pub use explore::{explore_buffer, explore_queue};
 pub use files::file_read;
@@ -36,8 +43,11 @@ pub use memory::memory;
 pub use messages::{relay, relay_across_cores, relay_by_threads};
 pub use migrate::migrate;
 pub use pipeline::pipeline;
+pub use preempt::{attach, gap, preemption};
 pub use resume::resume;
 pub use rings::rings;
+pub use safepoints::safepoints;
+pub use savina::savina;
 pub use select::select_8;
 pub use sockets::servers;
 pub use spawn::{skynet, spawn_sum};

@@ -46,6 +46,38 @@ pub fn tree_walk(_: &Arc<Tree>) -> Vec<Contender> {
     vec![]
 }
 
+pub fn attach() -> Vec<Contender> {
+    vec![]
+}
+
+pub fn preemption() -> Vec<Contender> {
+    vec![]
+}
+
+pub fn gap(_: u64) -> Vec<Contender> {
+    vec![]
+}
+
+pub fn safepoints(_: crate::bench::safepoints::Work) -> Vec<Contender> {
+    vec![]
+}
+
+pub fn entry_call() -> Vec<Contender> {
+    vec![]
+}
+
+pub fn entry_reply() -> Vec<Contender> {
+    vec![]
+}
+
+pub fn cores(_: u64) -> Vec<Contender> {
+    vec![]
+}
+
+pub fn savina(_: &str, _: u64) -> Vec<Contender> {
+    vec![]
+}
+
 pub fn spawn_sum() -> Vec<Contender> {
     vec![]
 }
