@@ -14,8 +14,9 @@ use serde::de::{
 
 use crate::scope;
 
-/// How deep values may be nested unless `Options::nesting` says otherwise.
-pub(crate) const NESTING: usize = 1024;
+/// How deep values may be nested unless `Options::nesting` says otherwise: as deep as serde_json reads. At
+/// 1,024 a debug build with a sanitizer overflowed the stack of a thread.
+pub(crate) const NESTING: usize = 128;
 
 /// What may still be read.
 struct Limits {

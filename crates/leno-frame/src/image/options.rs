@@ -39,8 +39,8 @@ impl Options {
         self
     }
 
-    /// How deep the values in a compact image may be nested, 1,024 unless said otherwise: reading them goes
-    /// as deep on the native stack. (In JSON it is 128.)
+    /// How deep the values in a compact image may be nested, 128 unless said otherwise: reading them goes
+    /// as deep on the native stack. (In JSON it is always 128.)
     #[must_use]
     pub fn nesting(mut self, levels: usize) -> Self {
         self.nesting = Some(levels);
