@@ -13,7 +13,7 @@ use crate::{Co, Name, Time};
 
 static WATCHERS: AtomicUsize = AtomicUsize::new(0);
 
-/// While this is there, slices are watched; see [`overdue`].
+/// While this is there, slices are watched; see [`Self::overdue`].
 #[derive(Debug)]
 pub struct Watch(());
 

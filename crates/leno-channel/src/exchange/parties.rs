@@ -188,8 +188,7 @@ impl<T> Parties<T> {
     #[inline(never)]
     fn grow(&mut self) -> u32 {
         self.more.push(Party::nobody());
-        let key = u32::try_from(self.more.len()).expect("so many cannot wait");
-        key
+        u32::try_from(self.more.len()).expect("so many cannot wait")
     }
 
     /// The party of a line that has one.
