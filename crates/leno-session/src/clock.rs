@@ -15,7 +15,7 @@ pub(crate) fn now() -> i64 {
 /// Rounded up, so that nobody is too early; a hundred years at most.
 pub(crate) fn millis(time: Duration) -> i64 {
     let time = time.min(LONG);
-    time.as_millis() as i64 + i64::from(time.subsec_nanos() % 1_000_000 != 0)
+    time.as_millis() as i64 + i64::from(!time.subsec_nanos().is_multiple_of(1_000_000))
 }
 
 pub(crate) fn shown(millis: i64) -> SystemTime {

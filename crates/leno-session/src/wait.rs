@@ -84,10 +84,10 @@ pub enum Wake {
 
 /// What a routine can be resumed with.
 ///
-/// - [`Wake`]: anything.
+/// - [`Wake`] is anything.
 /// - `String`: an answer, as text. Only for routines that wait for answers without a limit.
 /// - `Option<String>`: the same, or `None` if there is none.
-/// - [`Json`]: an answer that is read as JSON; `Option<Json<T>>` as above.
+/// - [`Json`] is an answer that is read as JSON; `Option<Json<T>>` as above.
 /// - `()`: for routines that wait for no answers.
 pub trait FromWake: Sized {
     /// Makes an input of it.

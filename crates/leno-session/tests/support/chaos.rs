@@ -24,12 +24,12 @@ fn link(hash: u64, step: u32) -> u64 {
 /// Goes on until it is told to stop. Most steps wait for nothing, some for a moment or for the word.
 #[resumable]
 async fn chain(co: &mut Co<Wait, Option<String>, Stage>, seed: u64) -> (u32, u64) {
-    let (mut steps, mut hash) = (0, seed);
+    let (mut steps, mut hash) = (0_u32, seed);
     loop {
         steps += 1;
         hash = link(hash, steps);
         co.ctx().effect("link", hash.to_string());
-        let wait = if steps % 7 == 0 {
+        let wait = if steps.is_multiple_of(7) {
             Wait::answer_within(steps, Duration::from_millis(1))
         } else {
             Wait::step()

@@ -47,11 +47,8 @@ impl Server {
     fn prepare(name: &str) -> Option<Server> {
         let Some(programs) = programs() else {
             // Not by `eprintln!`, which nobody would see.
-            writeln!(
-                std::io::stderr(),
-                "skipped: there is no PostgreSQL; install it with: {INSTALL}"
-            )
-            .unwrap();
+            let mut seen = std::io::stderr();
+            writeln!(seen, "skipped: there is no PostgreSQL; install it with: {INSTALL}").unwrap();
             return None;
         };
         let folder =
