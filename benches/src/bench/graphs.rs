@@ -24,11 +24,15 @@ pub const BFS: Bench = Bench {
     },
     judge: |outcome| {
         let size = Some(1 << 18);
+        let busy = [1 << 14, 1 << 16, 1 << 18];
+        let busy = busy.map(|size| outcome.at_most(Some(size), "leno busy", "iterator busy", 1.01));
         let verdicts = [
             outcome.at_most(size, "leno", "iterator", 1.6),
+            outcome.at_most(size, "leno room 64", "iterator", 1.6),
             outcome.at_most(size, "leno stackless", "iterator", 1.15),
+            outcome.at_most(size, "leno iterate", "iterator", 1.15),
         ];
-        verdicts.into_iter().flatten().collect()
+        verdicts.into_iter().chain(busy).flatten().collect()
     },
 };
 
@@ -49,7 +53,8 @@ fn numbered(value: u64, count: u64) -> Option<Box<Node>> {
 fn bfs(count: u64) -> Case {
     let tree: Arc<Node> = numbered(0, count).expect("it has nodes").into();
     let mut contenders = subject::bfs(&tree, count);
-    contenders.extend([by_hand(tree.clone(), count), by_corosensei(tree, count)]);
+    let by_hand = [by_hand(tree.clone(), count, false), by_hand(tree.clone(), count, true)];
+    contenders.extend(by_hand.into_iter().chain([by_corosensei(tree, count)]));
     let load = Load::Filling { granule: count };
     Case { parameter: Some(count), load, isolated: false, rounds: None, contenders }
 }
@@ -66,9 +71,25 @@ pub fn walks<I: Iterator<Item = u64>>(nodes: u64, count: u64, mut walk: impl FnM
     }
 }
 
+/// About a microsecond of work, as Porsev 2023 has for each node.
+pub fn work(value: u64) -> u64 {
+    (0..700).fold(black_box(value), |sum, i| sum.wrapping_mul(6_364_136_223_846_793_005) ^ i)
+}
+
+/// Does that work for each node that is handed out.
+pub fn busy(walk: impl Iterator<Item = u64>) -> impl Iterator<Item = u64> {
+    walk.inspect(|value| _ = black_box(work(*value)))
+}
+
 /// The walk written as an iterator.
-struct ByHand<'t> {
+pub struct ByHand<'t> {
     queue: VecDeque<&'t Node>,
+}
+
+impl<'t> ByHand<'t> {
+    pub fn new(tree: &'t Node) -> Self {
+        ByHand { queue: VecDeque::from([tree]) }
+    }
 }
 
 impl Iterator for ByHand<'_> {
@@ -90,10 +111,15 @@ pub fn each(tree: &Node, mut hand_out: impl FnMut(u64)) {
     }
 }
 
-fn by_hand(tree: Arc<Node>, count: u64) -> Contender {
-    Contender::timed("iterator", move |n| {
-        walks(n, count, || ByHand { queue: VecDeque::from([black_box(&*tree)]) })
-    })
+fn by_hand(tree: Arc<Node>, count: u64, is_busy: bool) -> Contender {
+    match is_busy {
+        true => Contender::timed("iterator busy", move |n| {
+            walks(n, count, || busy(ByHand::new(black_box(&tree))));
+        }),
+        false => Contender::timed("iterator", move |n| {
+            walks(n, count, || ByHand::new(black_box(&tree)));
+        }),
+    }
 }
 
 fn by_corosensei(tree: Arc<Node>, count: u64) -> Contender {
@@ -126,7 +152,12 @@ pub const K_MEANS: Bench = Bench {
         scale.pick(vec![25_000], vec![25_000, 50_000, 75_000]).into_iter().map(k_means).collect()
     },
     judge: |outcome| {
-        let verdicts = [outcome.at_most(Some(75_000), "leno", "rayon", 1.05)];
+        let verdicts = [
+            outcome.at_most(Some(75_000), "leno", "rayon", 1.05),
+            outcome.at_most(Some(25_000), "leno", "thread", 1.125),
+            outcome.at_most(Some(50_000), "leno", "thread", 1.122),
+            outcome.at_most(Some(75_000), "leno", "thread", 1.089),
+        ];
         verdicts.into_iter().flatten().collect()
     },
 };

@@ -6,26 +6,40 @@ use std::sync::Arc;
 use leno::graph::Graph;
 
 use crate::bench::graphs::{
-    CLUSTERS, ITERATIONS, Node, Point, Sums, averages, both, check, each, expected, start, sums,
-    walks,
+    ByHand, CLUSTERS, ITERATIONS, Node, Point, Sums, averages, both, busy, check, each, expected,
+    start, sums, walks,
 };
 use crate::contender::Contender;
 
 pub fn bfs(tree: &Arc<Node>, count: u64) -> Vec<Contender> {
+    /// The walk as a node with a stack.
+    fn walk(tree: Arc<Node>, room: usize) -> impl Iterator<Item = u64> {
+        let mut graph = Graph::deterministic().sequential();
+        let (tx, rx) = graph.channel(room);
+        graph.node("walk", tx, move |cx, tx| each(&tree, |value| _ = tx.send(cx, value)));
+        let run = graph.build().expect("it is right");
+        let outlet = run.outlet(rx);
+        std::iter::from_fn(move || keep(&run, outlet.receive()))
+    }
     let on_stack = |name, room: usize| {
         let tree = tree.clone();
-        Contender::timed(name, move |n| {
-            walks(n, count, || {
-                let mut graph = Graph::deterministic().sequential();
-                let (tx, rx) = graph.channel(room);
-                let tree = tree.clone();
-                graph.node("walk", tx, move |cx, tx| each(&tree, |value| _ = tx.send(cx, value)));
-                let run = graph.build().expect("it is right");
-                let outlet = run.outlet(rx);
-                std::iter::from_fn(move || keep(&run, outlet.receive()))
-            })
-        })
+        Contender::timed(name, move |n| walks(n, count, || walk(tree.clone(), room)))
     };
+    let own = tree.clone();
+    let is_busy =
+        Contender::timed("leno busy", move |n| walks(n, count, || busy(walk(own.clone(), 1))));
+    // For ever, as a node may live for ever.
+    let forever: &'static Arc<Node> = Box::leak(Box::new(tree.clone()));
+    let iterate = Contender::timed("leno iterate", move |n| {
+        walks(n, count, || {
+            let mut graph = Graph::deterministic().sequential();
+            let (tx, rx) = graph.channel(1);
+            graph.iterate("walk", tx, ByHand::new(black_box(forever)));
+            let run = graph.build().expect("it is right");
+            let outlet = run.outlet(rx);
+            std::iter::from_fn(move || keep(&run, outlet.receive()))
+        })
+    });
     let tree = tree.clone();
     let stackless = Contender::timed("leno stackless", move |n| {
         walks(n, count, || {
@@ -44,7 +58,7 @@ pub fn bfs(tree: &Arc<Node>, count: u64) -> Vec<Contender> {
             std::iter::from_fn(move || keep(&run, outlet.receive()))
         })
     });
-    vec![on_stack("leno", 1), on_stack("leno room 64", 64), stackless]
+    vec![on_stack("leno", 1), on_stack("leno room 64", 64), stackless, iterate, is_busy]
 }
 
 /// Has a closure keep `run`, which ends its nodes when it is dropped.
