@@ -18,6 +18,12 @@ fn worker(address: &str) -> Result<Child, Failure> {
     Ok(Command::new(env::current_exe()?).arg(address).spawn()?)
 }
 
+fn end(mut worker: Child) -> Result<(), Failure> {
+    worker.kill()?;
+    worker.wait()?;
+    Ok(())
+}
+
 fn count(sessions: &Sessions, state: State, kind: &str) -> Result<usize, Failure> {
     let query = Query { kind: Some(kind.into()), state: Some(state), ..Query::default() };
     Ok(sessions.list(&query)?.len())
@@ -39,16 +45,11 @@ fn main() -> Result<(), Failure> {
     while count(&sessions, State::Done, "transfer")? < TRANSFERS {
         thread::sleep(Duration::from_millis(20));
         if kills < 30 {
-            let mut killed = std::mem::replace(&mut workers[kills % 4], worker(&address)?);
-            killed.kill()?;
-            killed.wait()?;
+            end(std::mem::replace(&mut workers[kills % 4], worker(&address)?))?;
             kills += 1;
         }
     }
-    for mut worker in workers {
-        worker.kill()?;
-        worker.wait()?;
-    }
+    workers.into_iter().try_for_each(end)?;
 
     let mut expected = [100; ACCOUNTS];
     for n in 0..TRANSFERS {
