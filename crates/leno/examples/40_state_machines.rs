@@ -4,10 +4,13 @@
 
 use leno::graph::{FutureCx, Graph, NodeCx, Receiver, Schedule, Sender, Source};
 
-/// Letters to runs: a letter, and how often it comes.
+/// A letter, and how often it comes.
+type Run = (char, usize);
+
+/// Letters to runs.
 fn runs<X: Source<Item = char>>(
     cx: &NodeCx<'_, X::S>,
-    (letters, out): (Receiver<X>, Sender<(char, usize), X::S>),
+    (letters, out): (Receiver<X>, Sender<Run, X::S>),
 ) {
     let Some(mut current) = letters.receive(cx) else { return };
     let mut count = 1;
@@ -22,12 +25,10 @@ fn runs<X: Source<Item = char>>(
 }
 
 /// Runs to words.
-async fn words<X: Source<Item = (char, usize)>, S: Schedule>(
+async fn words<X: Source<Item = Run, S = S>, S: Schedule>(
     cx: FutureCx<S>,
     (runs, out): (Receiver<X>, Sender<String, S>),
-) where
-    X: Source<S = S>,
-{
+) {
     while let Some((letter, count)) = runs.receive_async(&cx).await {
         let word = if count > 1 { format!("{count}{letter}") } else { letter.to_string() };
         out.send_async(&cx, word).await;

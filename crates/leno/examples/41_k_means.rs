@@ -60,7 +60,8 @@ fn main() {
         graph.node(format!("worker {worker}"), (work, done), move |cx, (work, done)| {
             work.iter(cx).for_each(|centroids| _ = done.send(cx, sums(&own, &centroids)));
         });
-        (tasks.push(task), results.push(part));
+        tasks.push(task);
+        results.push(part);
     }
     let (parts, (out, result)) = (graph.join(results), graph.channel(1));
     graph.node("averages", (tasks, parts, out), move |cx, (tasks, parts, out)| {

@@ -104,7 +104,7 @@ fn c12_a_stackful_coroutine_is_stored_as_its_journal() {
         let co = leno::Coroutine::new(move |co: &leno::Suspender<u32, u32>, first| {
             first + nested(co, depth)
         });
-        let mut go = move |input: u32| match co.resume(input) {
+        let go = move |input: u32| match co.resume(input) {
             leno::Step::Suspended(out) => State::Suspended(out),
             leno::Step::Finished(sum) => State::Complete(sum),
         };
