@@ -1,4 +1,5 @@
-//@ says: no method named `clone` found for struct `Input<
+//@ says: no method named `clone` found for struct `
+//@ says: Input<
 //! Two receivers of one channel do not compile.
 use leno::graph::Graph;
 
