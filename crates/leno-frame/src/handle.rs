@@ -131,7 +131,7 @@ impl<Y, I, C> Co<Y, I, C> {
     pub fn step<'a, P: Point<Y, I, C>>(
         &'a mut self,
         slot: &'a mut Slot<P, P::Held>,
-    ) -> StepFuture<'a, Y, I, C, P> {
+    ) -> StepFuture<'a, Y, I, C, P, P::Held> {
         StepFuture::new(self.link, slot)
     }
 

@@ -207,20 +207,22 @@ pub enum Step<T> {
     Capture,
 }
 
+/// Awaits what is in a slot. `H` is a parameter of its own and not `P::Held`: the compiler forgets lifetimes when
+/// it asks whether a body is `Send`, and could not tell any more whether `P` is a point for a `Y` that has some.
 #[doc(hidden)]
-pub struct StepFuture<'a, Y, I, C, P: Point<Y, I, C>> {
+pub struct StepFuture<'a, Y, I, C, P, H> {
     link: Link<Y, I, C>,
-    slot: &'a mut Slot<P, P::Held>,
+    slot: &'a mut Slot<P, H>,
 }
 
-impl<'a, Y, I, C, P: Point<Y, I, C>> StepFuture<'a, Y, I, C, P> {
+impl<'a, Y, I, C, P, H> StepFuture<'a, Y, I, C, P, H> {
     #[inline]
-    pub(crate) fn new(link: Link<Y, I, C>, slot: &'a mut Slot<P, P::Held>) -> Self {
+    pub(crate) fn new(link: Link<Y, I, C>, slot: &'a mut Slot<P, H>) -> Self {
         StepFuture { link, slot }
     }
 }
 
-impl<Y, I, C, P: Point<Y, I, C>> Future for StepFuture<'_, Y, I, C, P> {
+impl<Y, I, C, P: Point<Y, I, C, Held = H>, H> Future for StepFuture<'_, Y, I, C, P, H> {
     type Output = Step<P::Output>;
 
     #[inline]
