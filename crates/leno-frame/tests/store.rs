@@ -597,8 +597,8 @@ fn yielded_references_pass_through_calls() {
     fn is_send<T: Send>(_: &T) {}
     let (mut asking, state) = Resumable::start(&mut (), asks_twice, ());
     is_send(&asking);
-    assert_eq!(state, State::Yielded("what?"));
-    assert_eq!(asking.resume(&mut (), 6), State::Yielded("how much?"));
+    assert_eq!(state, State::Suspended("what?"));
+    assert_eq!(asking.resume(&mut (), 6), State::Suspended("how much?"));
     let stored = again(&mut asking, asks_twice, Format::Postcard, &Options::new());
     assert_eq!(stored.unwrap().resume(&mut (), 7), State::Complete(42));
 }
