@@ -579,26 +579,3 @@ fn a_stray_future_is_dropped_while_the_context_is_lent() {
     drop(context);
     drop(co);
 }
-
-#[resumable]
-async fn asked(co: &mut Co<&'static str, u32>, question: String) -> u32 {
-    co.suspend(if question.is_empty() { "what?" } else { "how much?" }).await
-}
-
-#[resumable]
-async fn asks_twice(co: &mut Co<&'static str, u32>) -> u32 {
-    let first = asked(co, String::new()).await;
-    first * asked(co, "again".to_owned()).await
-}
-
-/// What is yielded may be a reference; a body is `Send` all the same, also where it calls.
-#[test]
-fn yielded_references_pass_through_calls() {
-    fn is_send<T: Send>(_: &T) {}
-    let (mut asking, state) = Resumable::start(&mut (), asks_twice, ());
-    is_send(&asking);
-    assert_eq!(state, State::Suspended("what?"));
-    assert_eq!(asking.resume(&mut (), 6), State::Suspended("how much?"));
-    let stored = again(&mut asking, asks_twice, Format::Postcard, &Options::new());
-    assert_eq!(stored.unwrap().resume(&mut (), 7), State::Complete(42));
-}
