@@ -116,7 +116,12 @@ fn nor_does_a_rendezvous_or_a_thread_that_selects() {
         })
     };
     assert_eq!(in_a_coroutine(count, move || tx.send(1).unwrap()), 0);
-    let ((ask, asked), (tx, rx)) = (shared::channel(), shared::channel());
+    let ((ask, asked), (tx, rx)) = (shared::channel::<()>(), shared::channel::<u8>());
+    // Of two that have met one may be back before the other has left its place: then it needs a second
+    // one. Two waited for at once are the most that ever stand here.
+    let places = Select::new().recv(&asked, drop).recv(&asked, drop);
+    let places = places.recv(&rx, drop).recv(&rx, drop).after(Duration::from_millis(1), || ());
+    assert_eq!(places.wait(), Ok(()));
     let thread = std::thread::spawn(move || asked.iter().for_each(|()| tx.send(1).unwrap()));
     let (_other, from) = shared::channel::<u8>();
     // What a thread needs once, when it first sleeps.
