@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use leno::io::fs::{Backend, File};
-use leno::kernel::LocalSystem;
+use leno::kernel::{LocalSystem, System};
 
 use crate::bench::files::{PAGE, Places, READERS, contender};
 use crate::contender::{Contender, Failure};
@@ -14,6 +15,7 @@ pub fn file_read() -> Vec<Contender> {
     vec![
         // Asks for what is in memory first.
         contender("leno", |path, each| read(path, each, None)),
+        contender("leno cores", read_by_cores),
         contender("leno ring", |path, each| read(path, each, Some(Backend::Ring))),
         contender("leno helpers", |path, each| read(path, each, Some(Backend::Helpers))),
     ]
@@ -42,4 +44,23 @@ fn read(path: PathBuf, each: u64, by: Option<Backend>) -> Result<Duration, Failu
         one.join().map_err(Failure::failed)?.map_err(Failure::failed)?;
     }
     Ok(took)
+}
+
+/// With all processors, as threads have them.
+fn read_by_cores(path: PathBuf, each: u64) -> Result<Duration, Failure> {
+    let file = Arc::new(File::open(path).map_err(Failure::failed)?);
+    let system = System::new(2).map_err(Failure::failed)?;
+    let start = Instant::now();
+    let read = |reader| {
+        let file = file.clone();
+        system.spawn(move || {
+            let (mut places, mut page) = (Places::of(reader), [0; PAGE]);
+            (0..each).try_for_each(|_| file.read_exact_at(&mut page, places.next()))
+        })
+    };
+    let all: Vec<_> = (0..READERS).map(read).collect();
+    for one in all {
+        one.join().map_err(Failure::failed)?.map_err(Failure::failed)?;
+    }
+    Ok(start.elapsed())
 }

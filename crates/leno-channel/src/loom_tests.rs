@@ -1,5 +1,5 @@
 //! Every interleaving of what threads do to shared channels; see `select/README.md` for the races.
-//! With `leno_planted="ticket"` a ticket is settled in two steps, and then these must fail.
+//! With `LENO_PLANTED=ticket` a ticket is settled in two steps, and then these must fail.
 //!
 //! Waiting is that of futures, since loom's threads share one real thread and so one bell.
 

@@ -112,7 +112,7 @@ impl<T, F: Flavour> Channel<T, F> {
             Taken::Closed => return Err(Failure::Closed),
             Taken::Empty | Taken::Busy => {}
         }
-        if cfg!(leno_planted = "atomic") {
+        if leno_kernel::is_planted("atomic") {
             drop(exchange);
             leno_kernel::world::point(Operation::Receive, Some(self.object));
             exchange = self.lock();

@@ -33,6 +33,7 @@ pub mod interrupt;
 mod name;
 mod outermost;
 pub mod overflow;
+mod planted;
 mod sanitizer;
 pub mod stack;
 mod status;
@@ -43,4 +44,6 @@ pub mod word;
 
 pub use name::Name;
 pub use overflow::check_stack;
+#[doc(hidden)]
+pub use planted::is_planted;
 pub use status::{State, Status};

@@ -1,5 +1,5 @@
 //! Channels and locks under every schedule, on the code of production. With a mistake planted in that
-//! code (`--cfg leno_planted="..."`), these must find it; see `.ci/run`.
+//! code (`LENO_PLANTED=..`, with `--cfg leno_planted`), these must find it; see `.ci/run`.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex as StdMutex};

@@ -3,7 +3,7 @@
 //!
 //! The programs run under exploration: which thread goes on, which coroutine is scheduled and which
 //! request is served is drawn by lot, or tried exhaustively. With a planted mistake in the system
-//! (`--cfg leno_planted="chain"`, `"keep"` or `"attach"`) these must fail; see `.ci/run`.
+//! (`LENO_PLANTED=chain`, `keep` or `attach`, with `--cfg leno_planted`) these must fail; see `.ci/run`.
 
 mod support;
 

@@ -98,7 +98,7 @@ impl Bell {
     /// Lets whoever waits, or waits next, go on.
     pub fn ring(&self) {
         self.rung.store(true, Release);
-        if !crate::sync::is_planted("bell") {
+        if !leno_context::is_planted("bell") {
             fence(SeqCst);
         }
         if self.asleep.load(Relaxed)

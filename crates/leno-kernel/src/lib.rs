@@ -70,6 +70,8 @@ pub use error::{BuildError, CoresError, Exiting, SpawnError};
 pub use join::{JoinError, JoinHandle};
 pub use leno_context::Name;
 pub use leno_context::interrupt::Unsupported;
+#[doc(hidden)]
+pub use leno_context::is_planted;
 pub use local::{LocalBuilder, LocalSystem, Quiescence};
 #[cfg(target_os = "linux")]
 pub use on_signal::dump_on_signal;

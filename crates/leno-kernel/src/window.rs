@@ -214,7 +214,7 @@ impl Plate {
             return;
         }
         self.owner.store(0, Relaxed);
-        if !crate::sync::is_planted("plate") {
+        if !leno_context::is_planted("plate") {
             fence(Release);
         }
         self.site.store(site);

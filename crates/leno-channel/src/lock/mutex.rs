@@ -91,7 +91,7 @@ impl<T, F: Flavour> Mutex<T, F> {
         self.channel.sign.set_holder(None);
         let put = self.channel.lock().put(value, &Caller);
         match put {
-            Put::Done(_) if cfg!(leno_planted = "unlock") => {}
+            Put::Done(_) if leno_kernel::is_planted("unlock") => {}
             Put::Done(wakes) => wakes.wake(),
             Put::Full(_) | Put::Closed(_) | Put::Busy(_) => unreachable!("there is one value"),
         }

@@ -89,8 +89,8 @@ impl Ticket {
 
     fn change(&self, to: u32) -> bool {
         loop {
-            // With `leno_planted="ticket"` looking and taking are two steps: loom must notice.
-            let found = if cfg!(leno_planted = "ticket") {
+            // With `LENO_PLANTED=ticket` looking and taking are two steps: loom must notice.
+            let found = if leno_kernel::is_planted("ticket") {
                 let found = self.word.load(Acquire);
                 if found == WAITING {
                     self.word.store(to, Release);

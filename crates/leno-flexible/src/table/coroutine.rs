@@ -155,7 +155,7 @@ impl Table {
 
     /// 4.7. Resume.
     pub(crate) fn resume(&mut self, n: Id, m: Id) -> Result<(), Refusal> {
-        let k = if cfg!(leno_planted = "chain") { m } else { self.bottom(m) };
+        let k = if leno_context::is_planted("chain") { m } else { self.bottom(m) };
         if let Some(refusal) = self.refusal(n, m, k, false) {
             return Err(self.refuse(n, m, refusal));
         }

@@ -64,7 +64,7 @@ impl Table {
         if state == State::Idle {
             self.wait(k);
         } else {
-            let keeper = if cfg!(leno_planted = "keep") { k } else { m };
+            let keeper = if leno_context::is_planted("keep") { k } else { m };
             self.cell_mut(keeper).requests.push(Request { from: from.clone(), call: None });
         }
         let rule = match (from, state) {

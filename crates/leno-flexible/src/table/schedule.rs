@@ -93,7 +93,7 @@ impl Table {
     /// 4.17, 4.18. Serves a request, if n is idle and has neither caller nor callee.
     pub(super) fn attach(&mut self, n: Id) {
         let cell = self.cell(n);
-        let is_free = cell.caller.is_none() || cfg!(leno_planted = "attach");
+        let is_free = cell.caller.is_none() || leno_context::is_planted("attach");
         if cell.state != State::Idle
             || !is_free
             || cell.callee.is_some()

@@ -60,7 +60,7 @@ impl Table {
     /// H1, H2: if somebody is ready and nobody steers, has somebody woken who will. If there is nobody,
     /// the helm is taken for a helper, whom the caller sends; that is what is returned.
     pub(crate) fn hand_over(&mut self) -> bool {
-        if self.is_steered || !self.is_ready() || cfg!(leno_planted = "helm") {
+        if self.is_steered || !self.is_ready() || leno_context::is_planted("helm") {
             return false;
         }
         if self.wake_a_caller() {

@@ -297,7 +297,7 @@ impl Core {
             State::New => Why::Spawned,
             State::Finished(_) => return false,
             _ => {
-                task.permit.set(!cfg!(leno_planted = "wake"));
+                task.permit.set(!leno_context::is_planted("wake"));
                 return false;
             }
         };

@@ -125,7 +125,7 @@ impl Beacon {
     pub(crate) fn clear(&self, seen: Readiness, interest: Interest, spent: bool) {
         let (flags, ends) = (interest.flags(), interest.flags().ends());
         self.change(|word| {
-            let is_new = word / TICK != seen.tick && !crate::sync::is_planted("tick");
+            let is_new = word / TICK != seen.tick && !leno_context::is_planted("tick");
             let has_ended = spent && Flags((word & FLAGS) as u8).has(ends);
             let is_split = spent && word & URGENT != 0;
             if is_new || has_ended || is_split { word } else { word & !u64::from((flags | ends).0) }

@@ -196,7 +196,7 @@ impl Movable {
 
     /// T3; whether it was woken.
     fn pause(&self) -> bool {
-        if crate::sync::is_planted("movable") {
+        if leno_context::is_planted("movable") {
             let old = self.word.load(Acquire);
             self.word.store(old & !RUNNING, Release);
             return old & WOKEN != 0;

@@ -15,8 +15,10 @@ const LOCKED: u64 = 4;
 const PINNED: u64 = 8;
 const OWNER_SHIFT: u32 = 32;
 
-/// With `--cfg leno_planted` the hand-over is not ordered: loom must notice.
-const OFFER: crate::sync::Ordering = if cfg!(leno_planted) { Relaxed } else { Release };
+/// With `LENO_PLANTED=offer` the hand-over is not ordered: loom must notice.
+fn offer() -> crate::sync::Ordering {
+    if leno_context::is_planted("offer") { Relaxed } else { Release }
+}
 
 /// Owner, phase and reasons not to be taken.
 #[derive(Debug)]
@@ -81,13 +83,13 @@ impl ClaimWord {
 
     /// Undoes [`Self::take`]: it was only looked at.
     pub(super) fn put_back(&self, taken: Taken) {
-        self.0.store(taken.0, OFFER);
+        self.0.store(taken.0, offer());
     }
 
     /// Offers it, which is `me`'s, to whoever wants it.
     pub(super) fn offer(&self, me: u32, locked: bool, pinned: bool) {
         let reasons = if locked { LOCKED } else { 0 } | if pinned { PINNED } else { 0 };
-        self.0.store(owned_by(me) | OFFERED | reasons, OFFER);
+        self.0.store(owned_by(me) | OFFERED | reasons, offer());
     }
 
     /// Says that it has ended.

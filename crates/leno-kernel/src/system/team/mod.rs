@@ -177,7 +177,7 @@ impl Team {
 
     /// A2 and A3.
     fn call_help(&self, to: usize) {
-        if !crate::sync::is_planted("pile") {
+        if !leno_context::is_planted("pile") {
             fence(SeqCst);
         }
         if self.idle.load(Relaxed) > 0 {

@@ -74,7 +74,7 @@ impl Team {
         fence(SeqCst);
         // Someone may have begun to watch since; who begins after this rings, because it is not told.
         let is_to_tell =
-            !watched && self.watched.load(SeqCst) > 0 && !crate::sync::is_planted("watch");
+            !watched && self.watched.load(SeqCst) > 0 && !leno_context::is_planted("watch");
         let busy = is_to_tell
             || self.is_stopping()
             || place.mailbox.bell.is_rung()
