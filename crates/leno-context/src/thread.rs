@@ -75,7 +75,7 @@ pub fn current() -> &'static Thread {
 #[inline(never)]
 fn first_use() -> &'static Thread {
     let thread: *mut Thread = Box::into_raw(Box::new(Thread {
-        number: NUMBERS.fetch_add(1, Relaxed),
+        number: next_number(),
         next_id: Cell::new(0),
         last_id: Cell::new(0),
         live: Cell::new(0),
@@ -93,6 +93,13 @@ fn first_use() -> &'static Thread {
     crate::overflow::prepare_thread();
     // SAFETY: just made; freed at thread exit only.
     unsafe { &*thread }
+}
+
+/// A number that no thread has had before: some believe a thread by its number alone.
+fn next_number() -> u32 {
+    NUMBERS
+        .fetch_update(Relaxed, Relaxed, |number| number.checked_add(1))
+        .expect("a process has at most 4,294,967,294 threads that use leno, one after another")
 }
 
 /// Whether the environment asks for tracing everywhere.

@@ -28,7 +28,7 @@ use crate::{Co, Wake, wait};
 ///
 /// # Examples
 /// ```
-/// use leno_kernel::{Back, Budget, LocalSystem, Options, Sink, attach_for, charge};
+/// use leno_kernel::{Back, Budget, LocalSystem, Options, Sink, charge};
 ///
 /// let system = LocalSystem::builder().preemptive().build();
 /// let slices = system.spawn(|| {
@@ -36,7 +36,7 @@ use crate::{Co, Wake, wait};
 ///     let busy = sink.spawn(&Options::new(), || (0..250).for_each(|_| charge(1))).unwrap();
 ///     let mut slices = Vec::new();
 ///     while let Some(co) = sink.next() {
-///         let attached = attach_for(co, Budget::units(100)).unwrap();
+///         let attached = co.attach(Budget::units(100)).unwrap();
 ///         slices.push((attached.back == Back::Preempted, attached.units));
 ///     }
 ///     busy.join().unwrap();
@@ -91,19 +91,22 @@ impl Attached {
     }
 }
 
-/// As [`attach`](crate::attach), until the budget is used up at most.
-///
-/// A coroutine that was preempted is ready: it is in its sink, or the core's queue, again.
-///
-/// # Errors
-/// As [`attach`](crate::attach); with a budget also if the coroutine's system is not
-/// [preemptive](crate::LocalBuilder::preemptive), and with one of time if its time is virtual.
-pub fn attach_for(co: Co, budget: Budget) -> Result<Attached, AttachError> {
-    entered::here(|here| match here {
-        Here::Stack(inside) => inside.core.attach_for(co, budget),
-        Here::Future(core, _) => core.attach_for(co, budget),
-        Here::Thread | Here::Virtual(_) => Err(AttachError::Elsewhere(co)),
-    })
+impl Co {
+    /// Runs this coroutine now, as [`attach`](crate::attach), until the budget is used up at most; says
+    /// why it has come back, and how many units it has used.
+    ///
+    /// A coroutine that was preempted is ready: it is in its sink, or the core's queue, again.
+    ///
+    /// # Errors
+    /// As [`attach`](crate::attach); with a budget also if the coroutine's system is not
+    /// [preemptive](crate::LocalBuilder::preemptive), and with one of time if its time is virtual.
+    pub fn attach(self, budget: Budget) -> Result<Attached, AttachError> {
+        entered::here(|here| match here {
+            Here::Stack(inside) => inside.core.attach_for(self, budget),
+            Here::Future(core, _) => core.attach_for(self, budget),
+            Here::Thread | Here::Virtual(_) => Err(AttachError::Elsewhere(self)),
+        })
+    }
 }
 
 /// Counts units: the calling code has come so far. If its budget is used up, others run first.
@@ -177,7 +180,7 @@ fn preempt() -> Wake {
 ///
 /// # Examples
 /// ```
-/// use leno_kernel::{Budget, LocalSystem, Options, Sink, attach_for, charge, no_preempt};
+/// use leno_kernel::{Budget, LocalSystem, Options, Sink, charge, no_preempt};
 /// use std::{cell::RefCell, rc::Rc};
 ///
 /// let system = LocalSystem::builder().preemptive().build();
@@ -198,7 +201,7 @@ fn preempt() -> Wake {
 ///         drop(sink.spawn(&Options::new(), say));
 ///     }
 ///     while let Some(co) = sink.next() {
-///         attach_for(co, Budget::units(3)).unwrap();
+///         co.attach(Budget::units(3)).unwrap();
 ///     }
 /// }));
 /// system.run()?;

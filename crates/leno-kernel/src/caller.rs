@@ -33,6 +33,7 @@ pub fn current_system() -> Option<Object> {
 /// Numbers the thread that runs the calling code; no two threads of a process have the same. Unlike
 /// [`std::thread::current`], code of a coroutine counts as its core's thread also where a tool gives each
 /// coroutine a thread.
+#[inline]
 pub fn thread_number() -> u32 {
     leno_context::thread::current().number()
 }
@@ -66,6 +67,15 @@ pub fn lodger() -> Option<Rc<dyn Any>> {
 #[inline(always)]
 pub fn current_stack() -> Option<Co> {
     entered::visit(Stack)
+}
+
+/// The same if the calling code is on that coroutine's own stack, and not on that of another one which it
+/// has resumed: so it is on its core's thread for as long as it runs.
+pub fn current_on_own_stack() -> Option<Co> {
+    entered::here(|here| match here {
+        Here::Stack(inside) if inside.is_own_stack() => Some(inside.co),
+        _ => None,
+    })
 }
 
 struct Stack;

@@ -59,10 +59,12 @@ pub use attach::{AttachError, Back, Sink, attach};
 pub use block_on::{block_on, try_block_on};
 pub use blocking::{blocking, help};
 pub use budget::{
-    Attached, Budget, NoPreempt, attach_for, charge, charge_later, count_operation, no_preempt,
-    units_left,
+    Attached, Budget, NoPreempt, charge, charge_later, count_operation, no_preempt, units_left,
 };
-pub use caller::{can_park, current_stack, current_system, has_policy, lodger, thread_number, who};
+pub use caller::{
+    can_park, current_on_own_stack, current_stack, current_system, has_policy, lodger,
+    thread_number, who,
+};
 pub use clock::{Platform, RealTime, Time, VirtualTime};
 pub use co::{Co, Object};
 pub use dump::dump_all;

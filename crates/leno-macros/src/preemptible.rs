@@ -1,4 +1,4 @@
-//! `#[preemptible]`: counts the laps of loops, and the calls of functions that call themselves.
+//! `#[preemptible]`: counts the laps of loops, and the activations of functions that call themselves.
 //!
 //! Every loop counts its laps in one local of the function (`Laps`), which looks at the budget
 //! when so many have come together. A `for` loop is cut into strips, so that the loop over a strip has
@@ -8,19 +8,29 @@
 //!   for PATTERN in EXPRESSION { BODY }
 //!
 //!   let mut strips = Strips::new(EXPRESSION);
-//!   while let Some(mut strip) = strips.next_strip(laps.room()) {
-//!       let mut is_over = false;
-//!       loop {                                            // with the loop's label
-//!           let PATTERN = match strip.next() { Some(item) => item, None => { is_over = true; break } };
-//!           BODY
-//!       }
-//!       laps.add(strip.len());
-//!       if !is_over { break }
+//!   loop {
+//!       let mut strip = strips.next_strip(laps.room());
+//!       for PATTERN in &mut strip { BODY }                // with the loop's label
+//!       laps.add(strip.laps());
+//!       if strips.is_over { break }
 //!   }
 //! ```
 //!
-//! The inner loop is the user's: whatever leaves or continues it, also from inside a macro, does what
-//! it did, and a `break` is recognised by what it leaves undone. Nothing is rewritten.
+//! The inner loop is the user's: whatever leaves or continues it does what it did. Only a `break` out of
+//! it must end the outer loop as well. If BODY may have one, also inside a macro, the inner loop
+//! takes its items one by one, and a `break` is recognised by what it leaves undone:
+//!
+//! ```text
+//!       let mut is_whole = false;
+//!       loop {
+//!           let PATTERN = match strip.next() { Some(item) => item, None => { is_whole = true; break } };
+//!           BODY
+//!       }
+//! ```
+//!
+//! A function that calls itself counts a unit before the first statement that does, in the innermost
+//! branch that has all such calls. So activations that call nobody, the half of all in a binary
+//! recursion, cost nothing.
 //!
 //! Not seen, and hence not counted: loops inside iterator adaptors, macros and other functions; nor
 //! are `async` blocks and nested items looked at.
@@ -32,8 +42,12 @@ use syn::{Block, Expr, ImplItem, Item, LitInt, Signature, parse_quote};
 
 use crate::layer::Layer;
 
-/// How many laps are counted before the budget is looked at, at most.
-const STRIP: u32 = 1024;
+mod breaks;
+mod calls;
+
+/// How many laps are counted before the budget is looked at, at most. A budget of time asks for fewer when
+/// laps take long.
+const STRIP: u32 = 8192;
 
 pub(crate) fn expand(layer: Layer, arguments: TokenStream, item: TokenStream) -> TokenStream {
     match try_expand(layer, arguments, item) {
@@ -101,41 +115,14 @@ fn instrument(layer: Layer, strip: u32, of: &Signature, block: &mut Block) -> sy
     if let Some((span, why)) = refused {
         return Err(syn::Error::new(span, why));
     }
-    let mut calls = Calls { own: &of.ident, found: false };
-    calls.visit_block_mut(block);
+    calls::count(block, &of.ident, &parse_quote!(#layer::charge(1);));
     let mut loops = Loops::new(layer, strip);
     loops.visit_block_mut(block);
-    let entry = calls.found.then(|| quote!(#layer::charge(1);));
     let laps = loops.laps();
     let statements = &block.stmts;
-    let attributes_first = quote!({ #entry #laps #(#statements)* });
+    let attributes_first = quote!({ #laps #(#statements)* });
     *block = syn::parse2(attributes_first)?;
     Ok(())
-}
-
-/// Whether a function calls itself.
-struct Calls<'a> {
-    own: &'a Ident,
-    found: bool,
-}
-
-impl VisitMut for Calls<'_> {
-    fn visit_item_mut(&mut self, _nested: &mut Item) {}
-
-    fn visit_expr_mut(&mut self, expression: &mut Expr) {
-        match expression {
-            Expr::Call(call) => {
-                if let Expr::Path(path) = &*call.func
-                    && path.path.segments.last().is_some_and(|last| last.ident == *self.own)
-                {
-                    self.found = true;
-                }
-            }
-            Expr::MethodCall(call) if call.method == *self.own => self.found = true,
-            _ => {}
-        }
-        visit_mut::visit_expr_mut(self, expression);
-    }
 }
 
 /// Puts the counting into the loops of a function or closure.
@@ -197,10 +184,11 @@ impl VisitMut for Loops {
             }
             Expr::Loop(looping) => self.count(&mut looping.body),
             Expr::ForLoop(looping) => {
+                let may_break = breaks::may_break(looping);
                 self.visit_expr_mut(&mut looping.expr);
                 self.visit_block_mut(&mut looping.body);
                 self.found += 1;
-                *expression = in_strips(self.layer, looping);
+                *expression = in_strips(self.layer, looping, may_break);
             }
             _ => visit_mut::visit_expr_mut(self, expression),
         }
@@ -208,33 +196,44 @@ impl VisitMut for Loops {
 }
 
 /// See the module.
-fn in_strips(layer: Layer, looping: &syn::ExprForLoop) -> Expr {
+fn in_strips(layer: Layer, looping: &syn::ExprForLoop, may_break: bool) -> Expr {
     let syn::ExprForLoop { attrs, label, pat, expr, body, .. } = looping;
     let own = |name: &str| format_ident!("{name}", span = Span::mixed_site());
-    let (laps, strips, strip, is_over) = (laps(), own("strips"), own("strip"), own("is_over"));
+    let (laps, strips, strip, is_whole) = (laps(), own("strips"), own("strip"), own("is_whole"));
     let item = own("item");
     let statements = &body.stmts;
-    parse_quote!({
-        use #layer::laps::{AnyStrip as _, RangeStrip as _, SliceStrip as _, Strip as _};
-        let mut #strips = #layer::laps::Strips(::core::iter::IntoIterator::into_iter(#expr));
-        #(#attrs)*
-        while let ::core::option::Option::Some(mut #strip) =
-            (&mut &mut &mut #strips).next_strip(#laps.room())
-        {
-            let mut #is_over = false;
+    let (inner, leave) = if may_break {
+        let inner = quote! {
+            let mut #is_whole = false;
             #label loop {
-                let #pat = match #strip.next() {
+                let #pat = match ::core::iter::Iterator::next(&mut #strip) {
                     ::core::option::Option::Some(#item) => #item,
                     ::core::option::Option::None => {
-                        #is_over = true;
+                        #is_whole = true;
                         break;
                     }
                 };
                 #(#statements)*
             }
-            #laps.add(#strip.laps());
-            if !#is_over {
-                break;
+        };
+        (inner, quote!(!#is_whole || #strips.is_over))
+    } else {
+        (quote!(#label for #pat in &mut #strip { #(#statements)* }), quote!(#strips.is_over))
+    };
+    parse_quote!({
+        use #layer::laps::{AnyStrip as _, RangeStrip as _, SliceStrip as _, Strip as _};
+        let mut #strips = #layer::laps::Strips::new(::core::iter::IntoIterator::into_iter(#expr));
+        #(#attrs)*
+        loop {
+            // The references live as long as the strip, which a `let` would not let them.
+            match (&mut &mut &mut #strips).next_strip(#laps.room()) {
+                mut #strip => {
+                    #inner
+                    #laps.add(#strip.laps());
+                    if #leave {
+                        break;
+                    }
+                }
             }
         }
     })

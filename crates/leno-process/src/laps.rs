@@ -1,13 +1,17 @@
 //! Counting the laps of loops, several at a time; what [`preemptible`](crate::preemptible) puts in.
 //!
-//! A lap is a unit. Laps are counted in a local, and added to what the coroutine has used when so many
-//! have come together as its budget has left, at most a strip of them. So a budget of units ends
-//! after exactly that many laps, and a long budget costs little. What is left at a function's end
-//! is added without looking.
+//! A lap is a unit. Laps are counted down in a local, from as many as the budget has left, at most a strip
+//! of them, and added to what the coroutine has used when none is left. So a budget of units ends after
+//! exactly that many laps, and a long budget costs little. What is left at a function's end is added
+//! without looking.
 //!
 //! How a `for` loop is cut depends on what it runs over: ranges and slices are split, so that the loop
 //! over a strip is one that the compiler knows; from everything else items are taken. Which of
 //! the three holds is found by method resolution, which prefers fewer references.
+//!
+//! What the compiler must see, or loops are not what they were: the counter stays in a register, because
+//! only values go to [`look`]; and a strip of a range ends at the range's own end or before, so that
+//! indices which were known to be in bounds still are.
 
 use core::ops::Range;
 use core::slice;
@@ -17,9 +21,10 @@ use leno_kernel::{charge, units_left};
 /// Laps that were counted, and not added to the units used.
 #[derive(Debug)]
 pub struct Laps {
-    counted: u32,
-    /// When they are added.
-    most: u32,
+    /// How many there may be before they are added; more than 0.
+    left: i64,
+    /// What it was at first.
+    most: i64,
     strip: u32,
 }
 
@@ -27,57 +32,68 @@ impl Laps {
     /// Counts; looks at the budget at least every `strip` laps.
     #[inline(always)]
     pub fn new(strip: u32) -> Laps {
-        Laps { counted: 0, most: most(strip), strip }
+        let most = most(strip);
+        Laps { left: most, most, strip }
     }
 
-    /// So many laps more.
+    /// So many laps more. They may be more than there was room for: those of a loop inside count as well.
     #[inline(always)]
     pub fn add(&mut self, laps: usize) {
-        self.counted += u32::try_from(laps).unwrap_or(u32::MAX / 2);
-        if self.counted >= self.most {
-            self.look();
+        self.left -= laps as i64;
+        if self.left <= 0 {
+            self.most = look(self.most - self.left, self.strip);
+            self.left = self.most;
         }
     }
 
     /// How many laps there may be before the next look.
     #[inline(always)]
     pub fn room(&self) -> usize {
-        (self.most - self.counted) as usize
-    }
-
-    #[inline(always)]
-    fn look(&mut self) {
-        let counted = core::mem::take(&mut self.counted);
-        charge(counted);
-        self.most = most(self.strip);
+        self.left as usize
     }
 }
 
+/// Adds laps to the units used; how many there may be before the next look.
+#[cold]
+#[inline(never)]
+fn look(counted: i64, strip: u32) -> i64 {
+    charge(counted.try_into().unwrap_or(u32::MAX));
+    most(strip)
+}
+
 #[inline(always)]
-fn most(strip: u32) -> u32 {
-    u32::try_from(units_left()).unwrap_or(u32::MAX).min(strip)
+fn most(strip: u32) -> i64 {
+    units_left().min(u64::from(strip)) as i64
 }
 
 impl Drop for Laps {
     #[inline(always)]
     fn drop(&mut self) {
-        leno_kernel::charge_later(self.counted);
+        leno_kernel::charge_later((self.most - self.left) as u32);
     }
-}
-
-/// Items of a loop that are run through at once.
-pub trait Strip {
-    /// What the loop's pattern gets.
-    type Item;
-    /// The next one.
-    fn next(&mut self) -> Option<Self::Item>;
-    /// How many laps it is.
-    fn laps(&self) -> usize;
 }
 
 /// What a `for` loop runs over.
 #[derive(Debug)]
-pub struct Strips<I>(pub I);
+pub struct Strips<I> {
+    items: I,
+    /// Whether nothing is left behind the last strip.
+    pub is_over: bool,
+}
+
+impl<I> Strips<I> {
+    /// All of it, not cut yet.
+    #[inline(always)]
+    pub fn new(items: I) -> Strips<I> {
+        Strips { items, is_over: false }
+    }
+}
+
+/// Items of a loop that are run through at once.
+pub trait Strip: Iterator {
+    /// How many laps there were, so far.
+    fn laps(&self) -> usize;
+}
 
 /// An iterator that was split off, and how long it was.
 #[derive(Debug)]
@@ -86,7 +102,7 @@ pub struct Piece<I> {
     laps: usize,
 }
 
-impl<I: Iterator> Strip for Piece<I> {
+impl<I: Iterator> Iterator for Piece<I> {
     type Item = I::Item;
 
     #[inline(always)]
@@ -95,8 +111,16 @@ impl<I: Iterator> Strip for Piece<I> {
     }
 
     #[inline(always)]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.items.size_hint()
+    }
+}
+
+impl<I: Iterator> Strip for Piece<I> {
+    #[inline(always)]
     fn laps(&self) -> usize {
-        self.laps
+        // Slices and ranges know how many are left, of a strip at any rate.
+        self.laps - self.items.size_hint().0
     }
 }
 
@@ -104,20 +128,21 @@ impl<I: Iterator> Strip for Piece<I> {
 pub trait SliceStrip {
     /// What is split off.
     type Piece: Strip;
-    /// Splits at most so many off; `None` when there are no more.
-    fn next_strip(self, most: usize) -> Option<Self::Piece>;
+    /// Splits at most so many off.
+    fn next_strip(self, most: usize) -> Self::Piece;
 }
 
 impl<'a, T> SliceStrip for &mut &mut &mut Strips<slice::Iter<'a, T>> {
     type Piece = Piece<slice::Iter<'a, T>>;
 
     #[inline(always)]
-    fn next_strip(self, most: usize) -> Option<Self::Piece> {
-        let all = self.0.as_slice();
+    fn next_strip(self, most: usize) -> Self::Piece {
+        let all = self.items.as_slice();
         let laps = all.len().min(most);
         let (piece, rest) = all.split_at(laps);
-        self.0 = rest.iter();
-        (laps > 0).then(|| Piece { items: piece.iter(), laps })
+        self.items = rest.iter();
+        self.is_over = rest.is_empty();
+        Piece { items: piece.iter(), laps }
     }
 }
 
@@ -125,12 +150,13 @@ impl<'a, T> SliceStrip for &mut &mut &mut Strips<slice::IterMut<'a, T>> {
     type Piece = Piece<slice::IterMut<'a, T>>;
 
     #[inline(always)]
-    fn next_strip(self, most: usize) -> Option<Self::Piece> {
-        let all = core::mem::take(&mut self.0).into_slice();
+    fn next_strip(self, most: usize) -> Self::Piece {
+        let all = core::mem::take(&mut self.items).into_slice();
         let laps = all.len().min(most);
         let (piece, rest) = all.split_at_mut(laps);
-        self.0 = rest.iter_mut();
-        (laps > 0).then(|| Piece { items: piece.iter_mut(), laps })
+        self.is_over = rest.is_empty();
+        self.items = rest.iter_mut();
+        Piece { items: piece.iter_mut(), laps }
     }
 }
 
@@ -138,34 +164,32 @@ impl<'a, T> SliceStrip for &mut &mut &mut Strips<slice::IterMut<'a, T>> {
 pub trait RangeStrip {
     /// What is split off.
     type Piece: Strip;
-    /// Splits at most so many off; `None` when there are no more.
-    fn next_strip(self, most: usize) -> Option<Self::Piece>;
+    /// Splits at most so many off.
+    fn next_strip(self, most: usize) -> Self::Piece;
 }
 
 /// An integer.
 pub trait Integer: Copy + PartialOrd {
-    /// How many there are from here to `end`, if they are not more than `most`; else `most`.
-    fn steps(self, end: Self, most: usize) -> usize;
-    /// The one that is so many further; there is one.
-    fn forward(self, steps: usize) -> Self;
+    /// Where a strip ends that begins here: at most so many further, and not behind `end`, which is not
+    /// before this.
+    fn forward(self, end: Self, most: usize) -> Self;
+    /// How many there are from here to there, the end of a strip.
+    fn steps(self, to: Self) -> usize;
 }
 
 macro_rules! integers {
     ($($own:ty)*) => {$(
         impl Integer for $own {
             #[inline(always)]
-            fn steps(self, end: Self, most: usize) -> usize {
-                if self >= end {
-                    return 0;
-                }
-                // The distance is not negative, whatever sign the two have.
-                let distance = end.wrapping_sub(self) as u128 & (u128::MAX >> (128 - <$own>::BITS));
-                if distance < most as u128 { distance as usize } else { most }
+            fn forward(self, end: Self, most: usize) -> Self {
+                // What a small integer cannot count makes a shorter strip.
+                let most = <$own>::try_from(most).unwrap_or(<$own>::MAX);
+                self.saturating_add(most).min(end)
             }
 
             #[inline(always)]
-            fn forward(self, steps: usize) -> Self {
-                self.wrapping_add(steps as $own)
+            fn steps(self, to: Self) -> usize {
+                to.wrapping_sub(self) as usize
             }
         }
     )*};
@@ -180,11 +204,12 @@ where
     type Piece = Piece<Range<T>>;
 
     #[inline(always)]
-    fn next_strip(self, most: usize) -> Option<Self::Piece> {
-        let start = self.0.start;
-        let laps = start.steps(self.0.end, most);
-        self.0.start = start.forward(laps);
-        (laps > 0).then_some(Piece { items: start..self.0.start, laps })
+    fn next_strip(self, most: usize) -> Self::Piece {
+        let Range { start, end } = self.items;
+        let to = if start < end { start.forward(end, most) } else { start };
+        self.items.start = to;
+        self.is_over = to >= end;
+        Piece { items: start..to, laps: start.steps(to) }
     }
 }
 
@@ -192,36 +217,36 @@ where
 pub trait AnyStrip {
     /// What is taken.
     type Piece: Strip;
-    /// Takes at most so many; `None` when there are no more.
-    fn next_strip(self, most: usize) -> Option<Self::Piece>;
+    /// Takes at most so many.
+    fn next_strip(self, most: usize) -> Self::Piece;
 }
 
-/// Items that are taken one by one, the first of them already.
+/// Items that are taken one by one.
 #[derive(Debug)]
-pub struct Taken<'a, I: Iterator> {
-    first: Option<I::Item>,
-    rest: &'a mut I,
+pub struct Taken<'a, I> {
+    from: &'a mut Strips<I>,
     laps: usize,
     most: usize,
 }
 
-impl<I: Iterator> Strip for Taken<'_, I> {
+impl<I: Iterator> Iterator for Taken<'_, I> {
     type Item = I::Item;
 
     #[inline(always)]
     fn next(&mut self) -> Option<I::Item> {
-        if let Some(first) = self.first.take() {
-            self.laps = 1;
-            return Some(first);
-        }
         if self.laps == self.most {
             return None;
         }
-        let item = self.rest.next()?;
-        self.laps += 1;
-        Some(item)
+        let item = self.from.items.next();
+        match item {
+            Some(_) => self.laps += 1,
+            None => self.from.is_over = true,
+        }
+        item
     }
+}
 
+impl<I: Iterator> Strip for Taken<'_, I> {
     #[inline(always)]
     fn laps(&self) -> usize {
         self.laps
@@ -232,8 +257,7 @@ impl<'a, I: Iterator> AnyStrip for &'a mut Strips<I> {
     type Piece = Taken<'a, I>;
 
     #[inline(always)]
-    fn next_strip(self, most: usize) -> Option<Self::Piece> {
-        let first = Some(self.0.next()?);
-        Some(Taken { first, rest: &mut self.0, laps: 0, most })
+    fn next_strip(self, most: usize) -> Self::Piece {
+        Taken { from: self, laps: 0, most }
     }
 }

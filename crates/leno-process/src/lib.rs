@@ -1,7 +1,7 @@
 //! Preemption, and what is built on it (Madsen 2021): a coroutine is attached for a budget and comes
 //! back when that is used up.
 //!
-//! - [`Budget`], [`attach_for`]: how far a coroutine may run; a scheduler is user code.
+//! - [`Budget`], [`Co::attach`]: how far a coroutine may run; a scheduler is user code.
 //! - [`safepoint!`], [`preemptible`](macro@preemptible), [`Preemptible`]: where it may be preempted;
 //!   [`no_preempt`] where it may not.
 //! - [`preempt_anywhere`]: code that may be preempted at any instruction, by promise; [`Bound`]: a
@@ -14,7 +14,8 @@
 //! - [`versioned`]: numbers that one writes and many read.
 //! - [`process`](macro@process), [`System`]: processes with entries that others call, on one core or
 //!   several.
-#![forbid(unsafe_code)]
+// Not forbidden: what one thread owns needs it, in `raw` alone. SAFETY.md has its row.
+#![deny(unsafe_code)]
 
 mod bound;
 mod cores;
@@ -23,6 +24,8 @@ pub mod laps;
 mod lock;
 mod monitor;
 mod process;
+#[allow(unsafe_code, reason = "the one place for it; see SAFETY.md")]
+mod raw;
 mod rendezvous;
 mod safepoint;
 mod semaphore;
@@ -35,15 +38,19 @@ pub use bound::{Bound, BoundBack, BoundError};
 pub use cores::Core;
 pub use leno_context::interrupt::GuardedAllocator;
 pub use leno_kernel::{
-    AttachError, Attached, Back, Budget, NoPreempt, Sink, Unsupported, attach_for,
-    can_preempt_anywhere, charge, no_preempt, preempt_anywhere,
+    AttachError, Attached, Back, Budget, Co, NoPreempt, Sink, Unsupported, can_preempt_anywhere,
+    charge, no_preempt, preempt_anywhere,
 };
 /// Puts safepoints into a function, or into all functions of an `impl` block: where loops go round, and
-/// where a function that calls itself is entered.
+/// where a function is about to call itself.
 ///
 /// A lap of a loop is a unit. Loops over slices and ranges are cut into strips, so that the compiler
-/// can still vectorise them; `#[preemptible(strip = 64)]` says how long a strip is at most (1024). A
-/// budget of units ends after exactly so many laps all the same.
+/// can still vectorise them; `#[preemptible(strip = 64)]` says how long a strip is at most (8,192). A
+/// budget of units ends after exactly so many laps all the same, and one of time looks at its clock after
+/// as many as it expects to take half of what is left.
+///
+/// Of a function that calls itself, each activation that does so is a unit; one that returns without
+/// is free.
 ///
 /// It does not see loops inside iterator adaptors, macros and other functions: use
 /// [`Preemptible::preemptible`] and [`safepoint!`] there. An `async` function is refused: a future is
@@ -51,7 +58,7 @@ pub use leno_kernel::{
 ///
 /// # Examples
 /// ```
-/// use leno_process::{Budget, Sink, attach_for, preemptible};
+/// use leno_process::{Budget, Sink, preemptible};
 /// use leno_kernel::{LocalSystem, Options};
 ///
 /// #[preemptible]
@@ -70,7 +77,7 @@ pub use leno_kernel::{
 ///     let result = sink.spawn(&Options::new(), move || sum(&numbers)).unwrap();
 ///     let mut slices = 0;
 ///     while let Some(co) = sink.next() {
-///         attach_for(co, Budget::units(300)).unwrap();
+///         co.attach(Budget::units(300)).unwrap();
 ///         slices += 1;
 ///     }
 ///     (slices, result.join().unwrap())

@@ -40,7 +40,7 @@ pub trait Preemptible: Iterator + Sized {
     /// assert_eq!(even, 2_499_950_000);
     /// ```
     fn preemptible(self) -> Counted<Self> {
-        Counted { items: self, laps: Laps::new(64) }
+        Counted { items: self, laps: Laps::new(1024) }
     }
 }
 

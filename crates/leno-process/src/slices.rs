@@ -15,7 +15,7 @@ use leno_kernel::{Attached, Budget};
 ///
 /// # Examples
 /// ```
-/// use leno_process::{Budget, Slices, Sink, attach_for, preemptible};
+/// use leno_process::{Budget, Slices, Sink, preemptible};
 /// use leno_kernel::{LocalSystem, Options};
 /// use std::{cell::RefCell, rc::Rc, time::Duration};
 ///
@@ -41,7 +41,7 @@ use leno_kernel::{Attached, Budget};
 ///         }
 ///         while let Some(co) = sink.next() {
 ///             let budget = own.budget(Budget::time(Duration::from_micros(100)));
-///             own.note(&attach_for(co, budget).unwrap());
+///             own.note(&co.attach(budget).unwrap());
 ///         }
 ///         own
 ///     });

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use leno_kernel::{BuildError, Co, Exiting, JoinHandle, block_on};
 
 use crate::process::{Ended, Group, Origin, Plan, Prepared, Process, once};
-use crate::{Budget, Core, Locked, Sink, attach_for};
+use crate::{Budget, Core, Locked, Sink};
 
 /// How many slices there are between two looks into the queue, if there is always something to do.
 const SLICES: u32 = 8;
@@ -324,7 +324,7 @@ impl Schedule {
             };
             match next {
                 // One that is to exit meanwhile is the core's.
-                Next::Slice(co) => drop(attach_for(co, self.quantum)),
+                Next::Slice(co) => drop(co.attach(self.quantum)),
                 Next::Look => {}
                 Next::End => return,
             }

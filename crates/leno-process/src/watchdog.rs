@@ -16,7 +16,7 @@ use leno_kernel::{Co, Name, Overdue, Watch};
 ///
 /// # Examples
 /// ```
-/// use leno_process::{Budget, Sink, Watchdog, attach_for};
+/// use leno_process::{Budget, Sink, Watchdog};
 /// use leno_kernel::{LocalSystem, Options};
 /// use std::time::{Duration, Instant};
 ///
@@ -33,7 +33,7 @@ use leno_kernel::{Co, Name, Overdue, Watch};
 ///     };
 ///     drop(sink.spawn(&Options::new().name("hog"), hog));
 ///     while let Some(co) = sink.next() {
-///         attach_for(co, Budget::time(Duration::from_millis(1))).unwrap();
+///         co.attach(Budget::time(Duration::from_millis(1))).unwrap();
 ///     }
 /// }));
 /// system.run()?;

@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 
 use leno_kernel::{LocalSystem, Options, yield_now};
 use leno_process::{
-    Attached, Back, Budget, Core, GuardedAllocator, Sink, Unsupported, attach_for,
-    can_preempt_anywhere, charge, no_preempt, preempt_anywhere,
+    Attached, Back, Budget, Core, GuardedAllocator, Sink, Unsupported, can_preempt_anywhere,
+    charge, no_preempt, preempt_anywhere,
 };
 
 #[global_allocator]
@@ -64,7 +64,7 @@ fn run<T: 'static>(main: impl FnOnce() -> T + 'static) -> T {
 fn schedule(sink: &Sink, budget: Budget) -> u64 {
     let mut preempted = 0;
     while let Some(co) = sink.next() {
-        let Attached { back, .. } = attach_for(co, budget).unwrap();
+        let Attached { back, .. } = co.attach(budget).unwrap();
         preempted += u64::from(back == Back::Preempted);
     }
     preempted
@@ -112,8 +112,8 @@ fn a_budget_of_units_or_none_changes_nothing() {
         };
         drop(sink.spawn(&Options::new(), body));
         drop(sink.spawn(&Options::new(), body));
-        let first = attach_for(sink.next().unwrap(), Budget::Unlimited).unwrap();
-        let second = attach_for(sink.next().unwrap(), Budget::units(10)).unwrap();
+        let first = sink.next().unwrap().attach(Budget::Unlimited).unwrap();
+        let second = sink.next().unwrap().attach(Budget::units(10)).unwrap();
         u64::from(first.is_preempted()) + u64::from(second.is_preempted())
     });
     assert_eq!(preempted, 0);
@@ -231,7 +231,7 @@ fn a_backtrace_shows_where_it_was_interrupted() {
         // SAFETY: it computes only.
         drop(sink.spawn(&Options::new(), move || unsafe { preempt_anywhere(|| spin(&own)) }));
         let co = sink.next().unwrap();
-        assert!(attach_for(co, SLICE).unwrap().is_preempted());
+        assert!(co.attach(SLICE).unwrap().is_preempted());
         let dump = leno_kernel::dump_all(leno_kernel::dump::Depth::Frames).to_string();
         stop.store(true, Relaxed);
         schedule(&sink, Budget::Unlimited);
@@ -387,7 +387,7 @@ fn one_that_is_cancelled_in_a_region_ends_at_its_next_safepoint() {
             unsafe { preempt_anywhere(work) }
         });
         let co = sink.next().unwrap();
-        assert!(attach_for(co, SLICE).unwrap().is_preempted());
+        assert!(co.attach(SLICE).unwrap().is_preempted());
         let busy: leno_kernel::JoinHandle<()> = busy.unwrap();
         busy.cancel();
         assert!(busy.join().is_err());

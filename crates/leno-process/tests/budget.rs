@@ -13,8 +13,7 @@ use leno_kernel::{
     spawn_local, unpark, yield_now,
 };
 use leno_process::{
-    AttachError, Budget, Preemptible, Sink, Slices, attach_for, charge, no_preempt, preemptible,
-    safepoint,
+    AttachError, Budget, Preemptible, Sink, Slices, charge, no_preempt, preemptible, safepoint,
 };
 use support::{Seen, inside, round_robin, say};
 
@@ -34,7 +33,7 @@ fn m21_attach_preempts_an_endless_loop() {
         let co = handle.co().unwrap();
         for slice in 1..=10 {
             assert_eq!(sink.next(), Some(co));
-            let attached = attach_for(co, Budget::units(100)).unwrap();
+            let attached = co.attach(Budget::units(100)).unwrap();
             assert_eq!((attached.back, attached.units), (Back::Preempted, 100));
             assert_eq!(laps.get(), 100 * slice - 1, "preempted at the hundredth lap, before it");
         }
@@ -98,18 +97,15 @@ fn m23_units_and_time_both_preempt() {
         let handle = sink.spawn(&Options::new(), move || spin(&inner)).unwrap();
         let co = handle.co().unwrap();
         for budget in [Budget::units(1), Budget::units(5_000), Budget::time(Duration::ZERO)] {
-            assert!(attach_for(co, budget).unwrap().is_preempted());
+            assert!(co.attach(budget).unwrap().is_preempted());
         }
         let slice = Duration::from_millis(2);
         let start = std::time::Instant::now();
-        let attached = attach_for(co, Budget::time(slice)).unwrap();
+        let attached = co.attach(Budget::time(slice)).unwrap();
         assert!(attached.is_preempted() && attached.units > 0);
         assert!(start.elapsed() >= slice, "not before its time");
         is_over.set(true);
-        assert_eq!(
-            attach_for(co, Budget::time(slice)).unwrap().back,
-            Back::Ended(Outcome::Returned)
-        );
+        assert_eq!(co.attach(Budget::time(slice)).unwrap().back, Back::Ended(Outcome::Returned));
         handle.join().unwrap();
     });
 }
@@ -128,9 +124,9 @@ fn m23_only_safepoints_preempt() {
             say(&inner, "after");
         };
         drop(sink.spawn(&Options::new(), body).unwrap());
-        assert!(attach_for(sink.next().unwrap(), Budget::units(10)).unwrap().is_preempted());
+        assert!(sink.next().unwrap().attach(Budget::units(10)).unwrap().is_preempted());
         assert_eq!(*seen.borrow(), ["49995000"]);
-        assert!(!attach_for(sink.next().unwrap(), Budget::units(10)).unwrap().is_active());
+        assert!(!sink.next().unwrap().attach(Budget::units(10)).unwrap().is_active());
     });
 }
 
@@ -146,7 +142,7 @@ fn m24_attach_says_why_it_came_back() {
         };
         let handle = sink.spawn(&Options::new(), body).unwrap();
         let co = handle.co().unwrap();
-        let attach = |units| attach_for(co, Budget::units(units)).map(|attached| attached.back);
+        let attach = |units| co.attach(Budget::units(units)).map(|attached| attached.back);
         assert_eq!(attach(20), Ok(Back::Yielded));
         assert_eq!(attach(20), Ok(Back::Parked(Reason::Passive)));
         assert!(matches!(attach(20), Err(AttachError::NotReady(..))));
@@ -197,7 +193,7 @@ fn m31_a_section_stops_preemption_of_its_own_coroutine_only() {
         drop(sink.spawn(&Options::new(), || charge(500)));
         let mut backs = Vec::new();
         while let Some(co) = sink.next() {
-            backs.push(attach_for(co, Budget::units(10)).unwrap().back);
+            backs.push(co.attach(Budget::units(10)).unwrap().back);
         }
         backs
     });
@@ -212,9 +208,9 @@ fn m31_other_cores_are_not_concerned() {
     let preempted = || {
         let sink = Sink::new();
         drop(sink.spawn(&Options::new(), || charge(100)));
-        let first = attach_for(sink.next().unwrap(), Budget::units(10)).unwrap();
+        let first = sink.next().unwrap().attach(Budget::units(10)).unwrap();
         while let Some(co) = sink.next() {
-            attach_for(co, Budget::units(1000)).unwrap();
+            co.attach(Budget::units(1000)).unwrap();
         }
         first.is_preempted()
     };
@@ -230,9 +226,9 @@ fn c10_a_system_is_not_preemptive_unless_it_says_so() {
         let sink = Sink::new();
         drop(sink.spawn(&Options::new(), || ()));
         let co = sink.next().unwrap();
-        let refused = attach_for(co, Budget::units(10)).unwrap_err();
+        let refused = co.attach(Budget::units(10)).unwrap_err();
         assert_eq!(refused, AttachError::NotPreemptive(co));
-        assert_eq!(attach_for(co, Budget::Unlimited).unwrap().back, Back::Ended(Outcome::Returned));
+        assert_eq!(co.attach(Budget::Unlimited).unwrap().back, Back::Ended(Outcome::Returned));
         refused.to_string()
     });
     system.run().unwrap();
@@ -285,7 +281,7 @@ fn c15_operations_of_kernel_and_channels_are_units() {
         drop(sink.spawn(&Options::new(), body).unwrap());
         let mut slices = Vec::new();
         while let Some(co) = sink.next() {
-            slices.push(attach_for(co, Budget::units(10)).unwrap());
+            slices.push(co.attach(Budget::units(10)).unwrap());
         }
         assert!(slices.len() >= 6, "sixty operations: {slices:?}");
         assert!(slices[..5].iter().all(|slice| slice.units == 10));
@@ -299,9 +295,9 @@ fn a_budget_of_time_needs_real_time() {
         let sink = Sink::new();
         drop(sink.spawn(&Options::new(), || sleep(Duration::from_secs(3600))));
         let co = sink.next().unwrap();
-        let refused = attach_for(co, Budget::time(Duration::from_millis(1)));
+        let refused = co.attach(Budget::time(Duration::from_millis(1)));
         assert_eq!(refused, Err(AttachError::VirtualTime(co)));
-        let attached = attach_for(co, Budget::units(100)).unwrap();
+        let attached = co.attach(Budget::units(100)).unwrap();
         assert_eq!(attached.back, Back::Parked(Reason::Sleeping));
         round_robin(&sink, Budget::units(100));
     });
@@ -323,7 +319,7 @@ fn schedulers_with_budgets_nest() {
         drop(outer.spawn(&Options::new(), scheduler));
         let mut backs = Vec::new();
         while let Some(co) = outer.next() {
-            backs.push(attach_for(co, Budget::units(30)).unwrap());
+            backs.push(co.attach(Budget::units(30)).unwrap());
         }
         backs
     });
@@ -368,7 +364,7 @@ fn a_coroutine_that_unwinds_is_not_preempted() {
             panic!("planned");
         };
         let handle = sink.spawn::<()>(&Options::new(), body).unwrap();
-        let attached = attach_for(sink.next().unwrap(), Budget::units(10)).unwrap();
+        let attached = sink.next().unwrap().attach(Budget::units(10)).unwrap();
         assert_eq!(attached.back, Back::Ended(Outcome::Panicked));
         handle.join().unwrap_err();
     });
@@ -389,7 +385,7 @@ fn one_that_never_waits_exits_at_a_safepoint_wherever_it_was_preempted() {
                 }
             };
             let busy = sink.spawn::<()>(&Options::new(), body).unwrap();
-            let attached = attach_for(sink.next().unwrap(), Budget::units(units)).unwrap();
+            let attached = sink.next().unwrap().attach(Budget::units(units)).unwrap();
             assert!(attached.is_preempted());
             busy.cancel();
             let outcome = busy.join().unwrap_err().outcome();
@@ -406,8 +402,8 @@ fn without_a_sink_the_core_runs_it_on() {
     let ran = inside(|| {
         let handle = spawn_local(|| (0..50).for_each(|_| charge(1)));
         let co = handle.co().unwrap();
-        assert!(attach_for(co, Budget::units(10)).unwrap().is_preempted());
-        assert!(attach_for(co, Budget::units(10)).unwrap().is_preempted());
+        assert!(co.attach(Budget::units(10)).unwrap().is_preempted());
+        assert!(co.attach(Budget::units(10)).unwrap().is_preempted());
         handle.join().is_ok()
     });
     assert!(ran);
@@ -438,7 +434,7 @@ fn time_slices_are_had_again_from_what_was_written_down() {
             }
             while let Some(co) = sink.next() {
                 let budget = slices.budget(Budget::time(Duration::from_micros(50)));
-                slices.note(&attach_for(co, budget).unwrap());
+                slices.note(&co.attach(budget).unwrap());
             }
             (seen.take().join(" "), slices)
         })

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use leno_explore::{Explorer, thread};
 use leno_kernel::{Options, System, sleep, yield_now};
-use leno_process::{Budget, Core, Locked, Sink, attach_for, charge};
+use leno_process::{Budget, Core, Locked, Sink, charge};
 use support::{inside, round_robin};
 
 fn here() -> Option<String> {
@@ -58,7 +58,7 @@ fn shares(queue: &Processes) {
             drop(sink.spawn(&Options::new(), process).expect("there is room"));
         }
         match sink.try_next() {
-            Some(co) => drop(attach_for(co, Budget::units(10)).expect("it is ready")),
+            Some(co) => drop(co.attach(Budget::units(10)).expect("it is ready")),
             None if sink.members() == 0 => return,
             None => yield_now(),
         }
@@ -136,7 +136,7 @@ fn m38_round_robin_and_priorities_are_user_code() {
         loop {
             ready.extend(core::iter::from_fn(|| sink.try_next()));
             let Some(best) = (0..ready.len()).max_by_key(|n| priority(ready[*n])) else { return };
-            attach_for(ready.swap_remove(best), Budget::units(10)).unwrap();
+            ready.swap_remove(best).attach(Budget::units(10)).unwrap();
         }
     }
     fn order(scheduler: impl FnOnce(&Sink, &[leno_kernel::Co]) + 'static) -> String {
@@ -201,7 +201,7 @@ fn m1_abstractions_and_their_schedulers_are_user_code() {
             }
             let next = ready.remove(0);
             order += if next == all[0] { "x" } else { "y" };
-            attach_for(next, Budget::units(100)).unwrap();
+            next.attach(Budget::units(100)).unwrap();
         }
     });
     assert_eq!(text, "xyxyxyyyyy");

@@ -11,7 +11,7 @@ use leno_explore::{Explorer, thread};
 use leno_kernel::{LocalSystem, Options, cancel, yield_now};
 use leno_process::{
     AcceptError, Budget, CallError, Condition, Core, Lock, Locked, Monitor, Semaphore, Sink, Task,
-    attach_for, charge, no_preempt, safepoint,
+    charge, no_preempt, safepoint,
 };
 use support::{Seen, inside, round_robin, say};
 
@@ -142,7 +142,7 @@ fn m35_who_waits_is_not_run_and_not_lost() {
         }));
         let mut slices = 0;
         while let Some(co) = sink.next() {
-            attach_for(co, Budget::units(10)).unwrap();
+            co.attach(Budget::units(10)).unwrap();
             slices += 1;
         }
         assert!(slices <= 12, "waiters have no slices: {slices}");

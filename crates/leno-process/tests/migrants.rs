@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
 use leno_coroutine::{Builder, Step};
 use leno_kernel::{LocalSystem, Options};
-use leno_process::{Budget, Sink, attach_for, charge};
+use leno_process::{Budget, Sink, charge};
 
 #[test]
 fn c10_a_migrant_is_not_stolen_in_the_middle_of_a_slice() {
@@ -26,12 +26,12 @@ fn c10_a_migrant_is_not_stolen_in_the_middle_of_a_slice() {
         let own = migrant.clone();
         drop(sink.spawn(&Options::new(), move || assert_eq!(own.resume(()), Step::Suspended(1))));
         let co = sink.next().unwrap();
-        assert!(attach_for(co, Budget::units(10)).unwrap().is_preempted());
+        assert!(co.attach(Budget::units(10)).unwrap().is_preempted());
         // It is in the middle of a call, on this thread: nobody can have it.
         let thief = migrant.clone();
         let stolen = std::thread::spawn(move || thief.steal()).join().unwrap();
         while let Some(co) = sink.next() {
-            attach_for(co, Budget::units(10)).unwrap();
+            co.attach(Budget::units(10)).unwrap();
         }
         inner.store(true, SeqCst);
         stolen

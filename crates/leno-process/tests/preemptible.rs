@@ -256,7 +256,8 @@ fn m22_and_the_same_in_slices() {
     same_in_slices(|| values("1 2 3"));
     same_in_slices(|| slices(&mut [1, 2, 3, 4]));
     assert!(same_in_slices(every_kind_of_range) > 1700);
-    assert!(same_in_slices(|| fib(12)) > 400, "entries of a function that calls itself are units");
+    // Of its 465 calls, 232 call it again.
+    assert_eq!(same_in_slices(|| fib(12)), 232 + 1);
 }
 
 #[test]
@@ -273,9 +274,79 @@ fn m22_budgets_end_after_exactly_so_many_laps() {
         drop(sink.spawn(&Options::new(), || walk(10_000)));
         let mut units = Vec::new();
         while let Some(co) = sink.next() {
-            units.push(leno_process::attach_for(co, Budget::units(3000)).unwrap().units);
+            units.push(co.attach(Budget::units(3000)).unwrap().units);
         }
         units
     });
     assert_eq!(units, [3000, 3000, 3000, 1000]);
+}
+
+/// How many units `f` uses.
+fn units_of(f: impl FnOnce() + 'static) -> u64 {
+    inside(|| {
+        let sink = Sink::new();
+        drop(sink.spawn(&Options::new(), f));
+        let mut units = 0;
+        while let Some(co) = sink.next() {
+            units += co.attach(Budget::units(1 << 40)).unwrap().units;
+        }
+        units
+    })
+}
+
+#[test]
+fn m22_a_loop_that_is_left_early_counts_the_laps_it_has_made() {
+    #[preemptible]
+    fn find(numbers: &[u32], wanted: u32) -> Option<usize> {
+        let mut place = None;
+        for (n, number) in numbers.iter().enumerate() {
+            if *number == wanted {
+                place = Some(n);
+                break;
+            }
+        }
+        place
+    }
+    #[preemptible]
+    fn find_in_range(wanted: u32) {
+        for n in 0..u32::MAX {
+            assert_ne!(n, u32::MAX);
+            if n == wanted {
+                break;
+            }
+        }
+    }
+    let numbers: Vec<u32> = (0..20_000).collect();
+    let before = units_of(|| ());
+    assert_eq!(units_of(move || assert_eq!(find(&numbers, 9_000), Some(9_000))) - before, 9_001);
+    // The one that breaks is taken from the range, and made.
+    assert_eq!(units_of(|| find_in_range(9_000)) - before, 9_001);
+}
+
+#[test]
+fn m22_activations_that_call_themselves_are_units() {
+    #[preemptible]
+    fn early(n: u64) -> u64 {
+        if n == 0 {
+            return 0;
+        }
+        let below = early(n - 1);
+        below + 1
+    }
+    #[preemptible]
+    fn in_a_closure(n: u64) -> u64 {
+        match n {
+            0 => 0,
+            n => {
+                let parts = [n - 1; 2].map(in_a_closure_too);
+                parts.iter().sum::<u64>() + [n - 1].map(|n| in_a_closure(n))[0]
+            }
+        }
+    }
+    fn in_a_closure_too(_: u64) -> u64 {
+        1
+    }
+    let before = units_of(|| ());
+    assert_eq!(units_of(|| assert_eq!(early(50), 50)) - before, 50);
+    assert_eq!(units_of(|| assert_eq!(in_a_closure(20), 40)) - before, 20);
 }

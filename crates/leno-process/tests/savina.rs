@@ -12,7 +12,7 @@ use leno_process::{Budget, System};
 /// Runs the workload of this name.
 fn run(name: &str) {
     let system = System::builder().cores(2).quantum(Budget::units(50)).build().unwrap();
-    let (_, workload, size, _) =
+    let (_, workload, size) =
         workloads::ALL.iter().find(|(own, ..)| *own == name).expect("there is one of this name");
     assert!(workload(system, *size) > 0);
 }

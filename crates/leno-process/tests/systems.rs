@@ -1,23 +1,26 @@
 //! Whole systems: mixed with cooperative code, idle at the end, in slices, with sleep, input and output.
 #![forbid(unsafe_code)]
 
+#[path = "support/ring.rs"]
+mod ring;
 mod support;
 
 use std::cell::Cell;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::rc::Rc;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use leno_coroutine::Coroutine;
 use leno_explore::{Explorer, thread};
+use leno_kernel as kernel;
 use leno_kernel::io::{Descriptor, Interest};
 use leno_kernel::{LocalSystem, Options, sleep, yield_now};
+use leno_process as layer;
 use leno_process::{
-    Attached, Back, Budget, Me, Plan, Sink, System, attach_for, charge, preemptible, process,
-    versioned,
+    Attached, Back, Budget, Me, Plan, Sink, System, charge, preemptible, process, versioned,
 };
+use ring::{passes, ring};
 use support::{Seen, inside, round_robin, say};
 
 #[test]
@@ -44,7 +47,7 @@ fn m50_two_are_attached_and_one_is_called() {
             }
         });
         while let Some(co) = sink.next() {
-            attach_for(co, Budget::units(10)).unwrap();
+            co.attach(Budget::units(10)).unwrap();
             let _ = cooperative.resume(());
         }
         seen.take().join(" ")
@@ -52,66 +55,29 @@ fn m50_two_are_attached_and_one_is_called() {
     assert_eq!(text, "c0 c1 a0 c2 b0 c3 a1 c4 b1 c5 a2 c6 b2 c7");
 }
 
-/// Passes a token on, so often.
-struct Member {
-    next: Option<MemberRef>,
-    passes: Arc<Mutex<u32>>,
-}
-
-#[process]
-impl Member {
-    #[entry]
-    fn follow(&mut self, next: MemberRef) {
-        self.next = Some(next);
-    }
-
-    #[entry]
-    fn pass(&mut self, left: u32) {
-        *self.passes.lock().unwrap() += 1;
-        if let (Some(next), true) = (&self.next, left > 0) {
-            next.pass(left - 1).unwrap();
-        }
-    }
-
-    #[entry]
-    fn nap(&mut self, millis: u64) {
-        sleep(Duration::from_millis(millis));
-        self.pass(1);
-    }
-}
-
-fn ring(system: &System, passes: &Arc<Mutex<u32>>, members: usize) -> MemberRef {
-    let all: Vec<_> =
-        (0..members).map(|_| system.start(Member { next: None, passes: passes.clone() })).collect();
-    for (n, member) in all.iter().enumerate() {
-        member.follow(all[(n + 1) % members].clone()).unwrap();
-    }
-    all[0].clone()
-}
-
 #[test]
 fn m55_a_system_ends_when_all_are_idle_and_nobody_waits() {
     Explorer::new().random(55).runs(150).check(|| {
-        let passes = Arc::new(Mutex::new(0));
         let system = System::new(2).unwrap();
-        let first = ring(&system, &passes, 2);
-        first.pass(3).unwrap();
+        let members = ring(&system, 2);
+        members[0].pass(3).unwrap();
         // One that sleeps is not idle.
-        first.nap(500).unwrap();
-        let ended = system.run().unwrap();
-        assert_eq!((*passes.lock().unwrap(), ended.started), (4 + 2, 2));
+        members[0].nap(500).unwrap();
+        system.wait_idle().unwrap();
+        assert_eq!(passes(&members), 4 + 2);
+        assert_eq!(system.run().unwrap().started, 2);
     });
 }
 
 #[test]
 fn m55_and_not_before() {
-    let passes = Arc::new(Mutex::new(0));
     let system = System::builder().cores(2).quantum(Budget::units(50)).build().unwrap();
-    let first = ring(&system, &passes, 10);
-    first.pass(2000).unwrap();
-    first.nap(20).unwrap();
+    let members = ring(&system, 10);
+    members[0].pass(2000).unwrap();
+    members[0].nap(20).unwrap();
+    system.wait_idle().unwrap();
+    assert_eq!(passes(&members), 2001 + 2);
     system.run().unwrap();
-    assert_eq!(*passes.lock().unwrap(), 2001 + 2);
 }
 
 struct Squarer;
@@ -155,8 +121,7 @@ fn m57_a_body_runs_in_slices_until_a_condition_holds() {
         let mut slices = 0;
         // Repeat until.
         loop {
-            let Attached { back, .. } =
-                attach_for(sink.next().unwrap(), Budget::units(64)).unwrap();
+            let Attached { back, .. } = sink.next().unwrap().attach(Budget::units(64)).unwrap();
             assert_eq!(back, Back::Preempted);
             slices += 1;
             if found.get() > 1000 {

@@ -6,7 +6,7 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use leno_kernel::{LocalSystem, Options};
-use leno_process::{Budget, Missed, Sink, Watchdog, attach_for, preemptible};
+use leno_process::{Budget, Missed, Sink, Watchdog, preemptible};
 
 #[inline(never)]
 fn forgets_its_safepoint(until: Instant, is_reported: &AtomicBool) -> u64 {
@@ -48,7 +48,7 @@ fn watch(name: &'static str, time: Duration, body: Body) -> Vec<Missed> {
         let body = move || body(Instant::now() + time, &is_reported);
         drop(sink.spawn(&Options::new().name(name), body));
         while let Some(co) = sink.next() {
-            attach_for(co, Budget::time(Duration::from_millis(1))).unwrap();
+            co.attach(Budget::time(Duration::from_millis(1))).unwrap();
         }
     }));
     system.run().unwrap();

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use leno::kernel::{LocalSystem, Options, yield_now};
-use leno::process::{Back, Budget, Sink, attach_for, no_preempt, preemptible};
+use leno::process::{Back, Budget, Sink, no_preempt, preemptible};
 
 type Said = Rc<RefCell<Vec<String>>>;
 
@@ -33,7 +33,7 @@ fn counts_in_one_breath(said: &Said) {
 
 fn schedule(processes: &Sink, said: &Said) {
     while let Some(process) = processes.next() {
-        let attached = attach_for(process, Budget::units(100)).expect("it is ready");
+        let attached = process.attach(Budget::units(100)).expect("it is ready");
         let mut said = said.borrow_mut();
         let words = said.drain(..).collect::<Vec<_>>().join(", ");
         let why = match attached.back {

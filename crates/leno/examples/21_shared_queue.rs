@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 use leno::kernel::{Options, yield_now};
-use leno::process::{Budget, Core, Locked, Sink, attach_for, preemptible};
+use leno::process::{Budget, Core, Locked, Sink, preemptible};
 
 type Process = Box<dyn FnOnce() + Send>;
 type Queue = Locked<VecDeque<Process>>;
@@ -21,7 +21,7 @@ fn schedule(queue: &Queue) -> u32 {
             started += 1;
         }
         match own.try_next() {
-            Some(process) => drop(attach_for(process, Budget::units(100))),
+            Some(process) => drop(process.attach(Budget::units(100))),
             None if own.members() == 0 => return started,
             // All of them wait.
             None => yield_now(),

@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex};
 
 use leno::kernel::Options;
-use leno::process::{Budget, Core, Sink, attach_for, preemptible};
+use leno::process::{Budget, Core, Sink, preemptible};
 
 type Readings = Arc<Mutex<Vec<(&'static str, String, u64)>>>;
 
@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         let mut slices = 0;
         while let Some(process) = sink.next() {
-            attach_for(process, Budget::units(1000)).expect("it is ready");
+            process.attach(Budget::units(1000)).expect("it is ready");
             slices += 1;
         }
         slices

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use leno::kernel::Options;
-use leno::process::{Budget, Condition, Core, Monitor, Sink, attach_for, safepoint};
+use leno::process::{Budget, Condition, Core, Monitor, Sink, safepoint};
 
 struct Buffer {
     list: Monitor<Vec<u32>>,
@@ -72,7 +72,7 @@ fn in_slices<F: FnOnce() -> u32 + 'static>(bodies: impl Iterator<Item = F>) -> u
     let results: Vec<_> =
         bodies.map(|body| sink.spawn(&Options::new(), body).expect("there is room")).collect();
     while let Some(process) = sink.next() {
-        attach_for(process, Budget::units(20)).expect("it is ready");
+        process.attach(Budget::units(20)).expect("it is ready");
     }
     results.into_iter().map(|result| result.join().expect("none panics")).sum()
 }

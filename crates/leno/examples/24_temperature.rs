@@ -2,7 +2,7 @@
 //! Processes share nothing; a scheduler of ours runs them. Time is virtual here; in real time it is the same.
 
 use leno::kernel::{LocalSystem, Options, Time, now, sleep};
-use leno::process::{Budget, Plan, Process, Sink, attach_for, process};
+use leno::process::{Budget, Plan, Process, Sink, process};
 use std::time::Duration;
 
 struct Display;
@@ -66,7 +66,7 @@ fn run() {
     }
     drop(controller);
     while let Some(process) = all.next() {
-        attach_for(process, Budget::units(100)).expect("it is ready");
+        process.attach(Budget::units(100)).expect("it is ready");
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use leno::kernel::{Options, sleep};
-use leno::process::{Budget, Core, Preemptible, Sink, attach_for};
+use leno::process::{Budget, Core, Preemptible, Sink};
 
 const PERIOD: Duration = Duration::from_millis(2);
 const TIMES: u32 = 100;
@@ -32,7 +32,7 @@ fn busy_core() -> u64 {
         })
         .collect();
     while let Some(process) = sink.next() {
-        attach_for(process, Budget::time(Duration::from_millis(1))).expect("it is ready");
+        process.attach(Budget::time(Duration::from_millis(1))).expect("it is ready");
     }
     sums.into_iter().map(|sum| sum.join().expect("none panics")).sum()
 }

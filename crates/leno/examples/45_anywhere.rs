@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use leno::kernel::{LocalSystem, Options};
 use leno::process::{
-    Bound, BoundBack, Budget, Sink, Watchdog, attach_for, can_preempt_anywhere, preempt_anywhere,
+    Bound, BoundBack, Budget, Sink, Watchdog, can_preempt_anywhere, preempt_anywhere,
 };
 
 const QUANTUM: Budget = Budget::Time(Duration::from_millis(1));
@@ -29,7 +29,7 @@ fn schedule(body: fn() -> u64) -> bool {
     }
     let mut preempted = 0;
     while let Some(co) = sink.next() {
-        preempted += u32::from(attach_for(co, QUANTUM).expect("it is ready").is_preempted());
+        preempted += u32::from(co.attach(QUANTUM).expect("it is ready").is_preempted());
     }
     preempted > 0
 }

@@ -1,7 +1,7 @@
 //! Who runs with a budget, and what happens when that is used up.
 //!
-//! A slice begins and ends in [`Core::attach_for`], which keeps what was counted before and puts it
-//! back. So the thread's units are always those of the innermost slice, and `slice` of the core that
+//! A slice begins and ends in [`Core::attach_for`], by which [`Co::attach`] works; it keeps what was
+//! counted before and puts it back. So the thread's units are always those of the innermost slice, and `slice` of the core that
 //! runs it says whose they are. Whoever finds them used up and is not that one (a coroutine that a
 //! nested system runs, or whoever has suspended the slice's coroutine from within) leaves them as
 //! they are: the owner finds out at its own next unit.

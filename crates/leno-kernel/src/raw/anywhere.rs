@@ -6,7 +6,6 @@
 //! - What the kernel does for code in a region, at its safepoints and in its sections without
 //!   preemption, it does with interruptions held.
 
-use leno_context::control;
 use leno_context::interrupt::{self, Unsupported};
 
 use super::entered::{self, Here};
@@ -52,7 +51,7 @@ pub fn can_preempt_anywhere() -> Result<(), Unsupported> {
 ///
 /// # Examples
 /// ```
-/// use leno_kernel::{Budget, LocalSystem, Options, Sink, attach_for, preempt_anywhere};
+/// use leno_kernel::{Budget, LocalSystem, Options, Sink, preempt_anywhere};
 /// use std::time::Duration;
 ///
 /// if leno_kernel::can_preempt_anywhere().is_err() {
@@ -67,7 +66,7 @@ pub fn can_preempt_anywhere() -> Result<(), Unsupported> {
 ///     drop(sink.spawn(&Options::new(), move || unsafe { preempt_anywhere(sum) }));
 ///     let mut slices = 0;
 ///     while let Some(co) = sink.next() {
-///         attach_for(co, Budget::time(Duration::from_millis(1))).unwrap();
+///         co.attach(Budget::time(Duration::from_millis(1))).unwrap();
 ///         slices += 1;
 ///     }
 ///     slices
@@ -80,9 +79,7 @@ pub unsafe fn preempt_anywhere<R>(f: impl FnOnce() -> R + Send) -> R {
         panic!("{why}");
     }
     let own = entered::here(|here| match here {
-        Here::Stack(inside) if control::current() == inside.control.as_ptr() => {
-            Some(inside.control)
-        }
+        Here::Stack(inside) if inside.is_own_stack() => Some(inside.control),
         _ => None,
     });
     let Some(own) = own else { return f() };

@@ -215,6 +215,11 @@ impl Inside<'_> {
         self.leave();
     }
 
+    /// Whether the calling code is on the coroutine's own stack, and not on that of one it has resumed.
+    pub(crate) fn is_own_stack(&self) -> bool {
+        control::current() == self.control.as_ptr()
+    }
+
     /// Whether it may leave: not while the coroutine's own stack unwinds.
     #[inline(always)]
     pub(crate) fn can_leave(&self) -> bool {

@@ -7,17 +7,32 @@
 //! The race to win: a call that comes between looking and parking. The process looks and leaves its
 //! waiter in one critical section; a caller pushes and takes the waiter in one. So either the
 //! process sees the call, or the caller sees the waiter, and its wake-up is a permit.
+//!
+//! Callers of the process's own thread need no lock, which is most of what a call costs: they push into
+//! `near`, and lock only to wake the process. Calls are served in order of arrival all the same:
+//!
+//! 1. Nothing is pushed into `near` while `far` says that there are calls behind the lock. So whatever is
+//!    in `near` came before whatever is behind the lock, and the process takes it first.
+//! 2. Who has seen a call arrive behind the lock sees `far` as well, until the process has taken that
+//!    call: both are written before the lock is released.
+//! 3. Caller and process are coroutines of one thread, and neither leaves in the middle: looking and
+//!    parking are one step for them without any lock.
+//!
+//! In a world, where threads are played, and in mailboxes with a limit, all calls go behind the lock; so
+//! do all of a process that may move to another thread, on a coroutine of its own.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use leno_kernel::log::Operation;
-use leno_kernel::{Co, Name, Object, Reason, Sign, Waiter, Wake, current, current_stack, exit};
-use leno_kernel::{park_on, world};
+use leno_kernel::{Co, Name, Object, Reason, Sign, Waiter, Wake};
+use leno_kernel::{current, current_on_own_stack, current_stack, exit, park_on, world};
 
+use super::deadlock;
 use super::group::{Group, Stop};
 use super::{Refusal, Refused, Status};
+use crate::raw::Owned;
 
 /// What others may know of a process.
 pub(crate) struct About {
@@ -38,13 +53,38 @@ impl About {
     }
 }
 
+impl Drop for About {
+    fn drop(&mut self) {
+        let co = *self.co.get_mut();
+        if co != 0 {
+            deadlock::is_no_process(co);
+        }
+    }
+}
+
+/// Why callers of the process's own thread may not use `near`, in bits: there are calls behind the lock,
+/// it takes no more calls, it has a limit.
+const CALLS: u8 = 1;
+const CLOSED: u8 = 2;
+const LIMITED: u8 = 4;
+
 pub(crate) struct Mailbox<M> {
     pub(crate) about: Arc<About>,
+    /// See the module. Written under the lock.
+    far: AtomicU8,
+    near: Owned<Near<M>>,
     inner: Mutex<Inner<M>>,
     group: Option<Arc<Group>>,
     capacity: usize,
     /// Whether a full one refuses calls, instead of making callers wait.
     refuses: bool,
+}
+
+/// What only the process's own thread touches.
+struct Near<M> {
+    calls: VecDeque<M>,
+    /// Whether the process may be waiting for a call.
+    is_waiting: bool,
 }
 
 struct Inner<M> {
@@ -83,7 +123,15 @@ impl<M> Mailbox<M> {
             callers: VecDeque::new(),
         };
         let about = Arc::new(About { name, sign, co: AtomicU64::new(0) });
-        Mailbox { about, inner: Mutex::new(inner), group, capacity: capacity.max(1), refuses }
+        let far = AtomicU8::new(if capacity == usize::MAX { 0 } else { LIMITED });
+        let near = Owned::new(Near { calls: VecDeque::new(), is_waiting: false });
+        let inner = Mutex::new(inner);
+        Mailbox { about, far, near, inner, group, capacity: capacity.max(1), refuses }
+    }
+
+    /// Only under the lock.
+    fn set_far(&self, set: u8, unset: u8) {
+        self.far.store(self.far.load(Relaxed) & !unset | set, Relaxed);
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner<M>> {
@@ -106,6 +154,10 @@ impl<M> Mailbox<M> {
     pub(crate) fn begin(&self) {
         if let Some(co) = current() {
             self.about.co.store(co.bits(), Relaxed);
+            deadlock::is_process(co.bits());
+        }
+        if current_on_own_stack().is_some() && !world::is_here() {
+            self.near.claim();
         }
         self.lock().status = Status::Active;
     }
@@ -115,9 +167,38 @@ impl<M> Mailbox<M> {
     }
 
     /// Puts a call in.
+    #[inline]
     #[track_caller]
     pub(crate) fn post(&self, message: M) -> Result<(), Refused<M>> {
         world::point(Operation::Send, Some(self.about.sign.object()));
+        if self.far.load(Relaxed) == 0
+            && let Some(mut near) = self.near.enter()
+        {
+            near.calls.push_back(message);
+            let is_waiting = core::mem::take(&mut near.is_waiting);
+            drop(near);
+            if is_waiting {
+                self.wake();
+            }
+            return Ok(());
+        }
+        self.post_behind_the_lock(message)
+    }
+
+    /// Takes the process out of its wait, if it waits, and lets it run.
+    #[inline(never)]
+    fn wake(&self) {
+        let mut inner = self.lock();
+        let server = self.rouse(&mut inner);
+        drop(inner);
+        if let Some(server) = server {
+            server.wake();
+        }
+    }
+
+    #[inline(never)]
+    #[track_caller]
+    fn post_behind_the_lock(&self, message: M) -> Result<(), Refused<M>> {
         loop {
             let mut inner = self.lock();
             if inner.is_stopping || inner.status == Status::Terminated {
@@ -134,6 +215,7 @@ impl<M> Mailbox<M> {
                 inner.unserved += 1;
             }
             inner.queue.push_back(message);
+            self.set_far(CALLS, 0);
             let server = self.rouse(&mut inner);
             drop(inner);
             if let Some(server) = server {
@@ -185,14 +267,18 @@ impl<M> Mailbox<M> {
         let sign = &self.about.sign;
         world::point(Operation::Receive, Some(sign.object()));
         loop {
+            let mut has_calls = false;
+            if let Some(mut near) = self.near.enter() {
+                has_calls = take_all(&mut near.calls, calls);
+            }
+            // Whoever has called so has woken it, if it was waiting.
+            if has_calls && self.far.load(Relaxed) & CALLS == 0 {
+                return Look::Calls;
+            }
             let mut inner = self.lock();
-            if !inner.queue.is_empty() {
+            if take_all(&mut inner.queue, calls) || has_calls {
+                self.set_far(0, CALLS);
                 self.settle(&mut inner);
-                if calls.is_empty() {
-                    core::mem::swap(calls, &mut inner.queue);
-                } else {
-                    calls.append(&mut inner.queue);
-                }
                 return Look::Calls;
             }
             if inner.is_stopping {
@@ -205,6 +291,9 @@ impl<M> Mailbox<M> {
                 if let Some(group) = &self.group {
                     group.idle();
                 }
+            }
+            if let Some(mut near) = self.near.enter() {
+                near.is_waiting = true;
             }
             drop(inner);
             if park_on(Reason::Entry(sign.object()), sign) == Wake::Exit {
@@ -248,10 +337,12 @@ impl<M> Mailbox<M> {
         inner.status = Status::Terminated;
         inner.is_stopping = true;
         inner.server = None;
+        self.set_far(CLOSED, 0);
         let queue = core::mem::take(&mut inner.queue);
         let callers = core::mem::take(&mut inner.callers);
         drop(inner);
-        drop(queue);
+        let near = self.near.enter().map(|mut near| core::mem::take(&mut near.calls));
+        drop((near, queue));
         callers.into_iter().for_each(Waiter::wake);
         if let Some(group) = &self.group {
             if !was_waiting {
@@ -265,11 +356,25 @@ impl<M> Mailbox<M> {
     pub(crate) fn stop(&self) {
         let mut inner = self.lock();
         inner.is_stopping = true;
+        self.set_far(CLOSED, 0);
         let server = self.rouse(&mut inner);
         let callers = core::mem::take(&mut inner.callers);
         drop(inner);
         server.into_iter().chain(callers).for_each(Waiter::wake);
     }
+}
+
+/// Moves calls to the end of others; whether there were any.
+fn take_all<M>(from: &mut VecDeque<M>, to: &mut VecDeque<M>) -> bool {
+    if from.is_empty() {
+        return false;
+    }
+    if to.is_empty() {
+        core::mem::swap(from, to);
+    } else {
+        to.append(from);
+    }
+    true
 }
 
 impl<M: Send> Stop for Mailbox<M> {

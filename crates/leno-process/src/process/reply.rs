@@ -11,7 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use leno_kernel::log::Operation;
 use leno_kernel::{
-    Name, Reason, Time, Waiter, Wake, deadline_in, exit, park_on, park_on_until, world,
+    Name, Reason, Time, Waiter, Wake, current_stack, deadline_in, exit, park_on, park_on_until,
+    world,
 };
 
 use super::deadlock;
@@ -25,7 +26,8 @@ pub struct Reply<T> {
 
 /// The duty to answer; part of a message. Dropped without, it tells the caller that nothing will come.
 pub struct Answer<T> {
-    slot: Arc<Slot<T>>,
+    /// `None` when it was given.
+    slot: Option<Arc<Slot<T>>>,
 }
 
 struct Slot<T> {
@@ -58,12 +60,19 @@ pub enum ReplyError {
 
 pub(super) fn pair<T>(process: Arc<About>) -> (Answer<T>, Reply<T>) {
     let slot = Arc::new(Slot { state: Mutex::new(State::Open(None)), process });
-    (Answer { slot: slot.clone() }, Reply { slot })
+    (Answer { slot: Some(slot.clone()) }, Reply { slot })
 }
 
 impl<T> Slot<T> {
     fn lock(&self) -> MutexGuard<'_, State<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Nobody waits.
+    fn forget_waiter(&self) {
+        if let State::Open(waiter) = &mut *self.lock() {
+            *waiter = None;
+        }
     }
 
     fn settle(&self, settled: State<T>) {
@@ -94,17 +103,17 @@ impl<T> Slot<T> {
 
 impl<T> Answer<T> {
     /// Answers.
-    pub fn give(self, value: T) {
-        // Dropping it afterwards finds it settled.
-        self.slot.settle(State::Answered(value));
+    pub fn give(mut self, value: T) {
+        if let Some(slot) = self.slot.take() {
+            slot.settle(State::Answered(value));
+        }
     }
 }
 
 impl<T> Drop for Answer<T> {
     fn drop(&mut self) {
-        let is_open = matches!(*self.slot.lock(), State::Open(_));
-        if is_open {
-            self.slot.settle(State::Never { has_failed: std::thread::panicking() });
+        if let Some(slot) = self.slot.take() {
+            slot.settle(State::Never { has_failed: std::thread::panicking() });
         }
     }
 }
@@ -150,16 +159,25 @@ impl<T> Reply<T> {
     fn wait_until(self, deadline: Option<Time>) -> Result<T, ReplyError> {
         let process = &self.slot.process;
         world::point(Operation::Receive, Some(process.sign.object()));
-        if let Some(result) = self.slot.take(None) {
+        // One that cannot park may take what is there.
+        if current_stack().is_none()
+            && let Some(result) = self.slot.take(None)
+        {
             return result;
         }
-        let _waits = match deadline {
-            None => Some(deadlock::waits_for(process).map_err(ReplyError::Deadlock)?),
-            Some(_) => None,
-        };
+        let mut waits = None;
         loop {
             if let Some(result) = self.slot.take(Some(Waiter::current())) {
                 return result;
+            }
+            if deadline.is_none() && waits.is_none() {
+                match deadlock::waits_for(process) {
+                    Ok(noted) => waits = Some(noted),
+                    Err(names) => {
+                        self.slot.forget_waiter();
+                        return Err(ReplyError::Deadlock(names));
+                    }
+                }
             }
             let reason = Reason::Answer(process.sign.object());
             let wake = match deadline {
@@ -198,7 +216,10 @@ impl<T> fmt::Debug for Reply<T> {
 
 impl<T> fmt::Debug for Answer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Answer of {}", self.slot.process.name.or_id(0))
+        match &self.slot {
+            Some(slot) => write!(f, "Answer of {}", slot.process.name.or_id(0)),
+            None => f.write_str("Answer, given"),
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::fmt::Display;
 use std::rc::Rc;
 
 use leno_kernel::LocalSystem;
-use leno_process::{Budget, Sink, attach_for, preemptible};
+use leno_process::{Budget, Sink, preemptible};
 
 pub(crate) type Seen = Rc<RefCell<Vec<String>>>;
 
@@ -27,7 +27,7 @@ pub(crate) fn inside<T: 'static>(f: impl FnOnce() -> T + 'static) -> T {
 pub(crate) fn round_robin(sink: &Sink, budget: Budget) -> usize {
     let mut slices = 0;
     while let Some(co) = sink.next() {
-        attach_for(co, budget).unwrap();
+        co.attach(budget).unwrap();
         slices += 1;
     }
     slices

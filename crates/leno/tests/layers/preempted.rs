@@ -2,7 +2,7 @@
 
 use leno::graph::{Graph, Temperature};
 use leno::kernel::{LocalSystem, Options};
-use leno::process::{Budget, Sink, attach_for, preemptible};
+use leno::process::{Budget, Sink, preemptible};
 
 #[preemptible]
 fn digits(mut n: u64) -> u64 {
@@ -44,7 +44,7 @@ fn in_slices(units: u64) -> (Vec<(u64, u64)>, Vec<u64>, usize) {
         let result = sink.spawn(&Options::new(), body).unwrap();
         let mut slices = 0;
         while let Some(co) = sink.next() {
-            attach_for(co, Budget::units(units)).unwrap();
+            co.attach(Budget::units(units)).unwrap();
             slices += 1;
         }
         let (all, sent) = result.join().unwrap();

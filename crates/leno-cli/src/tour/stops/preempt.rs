@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use leno::kernel::{LocalSystem, Options};
-use leno::process::{Budget, Sink, attach_for, preemptible};
+use leno::process::{Budget, Sink, preemptible};
 
 use crate::tour::{Stop, expect, say};
 
@@ -46,7 +46,7 @@ fn schedule(budget: Budget, laps: u64) -> Result<(u32, u32), String> {
         let (mut slices, mut others) = (0, 0);
         while let Some(co) = all.next() {
             let is_hog = greedy.co() == Some(co);
-            let back = attach_for(co, budget).map_err(|error| error.to_string());
+            let back = co.attach(budget).map_err(|error| error.to_string());
             slices += u32::from(is_hog);
             if is_hog && back.is_ok_and(|attached| !attached.is_preempted()) {
                 others = count.get();
