@@ -8,11 +8,17 @@ use crate::flavour::{Flavour, Local, Shared};
 use crate::label::{Label, Named};
 use crate::{Receiver, Sender};
 
+/// Room for so many makes it worth while to listen, and to look away from the lock; with less, both sides
+/// wait for each other.
+const BATCH: usize = 8;
+
 /// What both ends refer to.
 #[repr(C)]
 pub(crate) struct Channel<T, F: Flavour> {
     exchange: F::Lock<Exchange<T>>,
     pub(crate) object: Object,
+    /// It has room for a batch.
+    pub(crate) is_streamed: bool,
     /// What dumps see of it.
     pub(crate) sign: Sign,
 }
@@ -60,12 +66,13 @@ impl<T, F: Flavour> Channel<T, F> {
         let object = F::object();
         let sign = Sign::new(object);
         sign.set_ends(1, 1);
-        Channel { object, sign, exchange: F::guard(Exchange::new(capacity, object)) }
+        let exchange = F::guard(Exchange::new(capacity, object));
+        Channel { object, is_streamed: capacity >= BATCH, sign, exchange }
     }
 
     #[inline(always)]
     pub(crate) fn lock(&self) -> F::Guard<'_, Exchange<T>> {
-        F::lock(&self.exchange)
+        F::lock(&self.exchange, &self.is_streamed)
     }
 
     #[cold]

@@ -44,8 +44,8 @@ pub trait Sealed {
     fn refer<X>(target: X) -> Self::Ref<X>;
     /// Makes a lock.
     fn guard<X>(content: X) -> Self::Lock<X>;
-    /// Locks.
-    fn lock<X>(lock: &Self::Lock<X>) -> Self::Guard<'_, X>;
+    /// Locks. Whether values are streamed through it matters if it is locked.
+    fn lock<'a, X>(lock: &'a Self::Lock<X>, streamed: &bool) -> Self::Guard<'a, X>;
     /// Names something new that can be waited on.
     fn object() -> Object;
     /// Who is to be woken for this future.
@@ -69,7 +69,7 @@ impl Sealed for Local {
     }
 
     #[inline(always)]
-    fn lock<X>(lock: &RefCell<X>) -> RefMut<'_, X> {
+    fn lock<'a, X>(lock: &'a RefCell<X>, _streamed: &bool) -> RefMut<'a, X> {
         lock.borrow_mut()
     }
 
@@ -101,8 +101,8 @@ impl Sealed for Shared {
     }
 
     #[inline(always)]
-    fn lock<X>(mutex: &Mutex<X>) -> MutexGuard<'_, X> {
-        lock(mutex)
+    fn lock<'a, X>(mutex: &'a Mutex<X>, streamed: &bool) -> MutexGuard<'a, X> {
+        lock(mutex, streamed)
     }
 
     fn object() -> Object {

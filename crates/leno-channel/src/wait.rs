@@ -54,7 +54,7 @@ impl<T, F: Flavour> Channel<T, F> {
             }
             return Ok(value);
         }
-        if F::SHARED && exchange.is_streamed() && deadline.is_none() && exchange.has_nothing() {
+        if F::SHARED && self.is_streamed && deadline.is_none() && exchange.has_nothing() {
             drop(exchange);
             return self.receive_streamed(reason);
         }
@@ -193,7 +193,7 @@ impl<T, F: Flavour> Channel<T, F> {
             }
             Err(value) => value,
         };
-        if F::SHARED && exchange.is_streamed() && deadline.is_none() && exchange.has_no_way() {
+        if F::SHARED && self.is_streamed && deadline.is_none() && exchange.has_no_way() {
             drop(exchange);
             return self.send_streamed(value);
         }

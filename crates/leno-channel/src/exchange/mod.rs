@@ -37,9 +37,6 @@ use crate::select::ticket::{Caller, Claim, Claimant};
 /// Holds any number of values.
 pub(crate) const UNBOUNDED: usize = usize::MAX;
 
-/// Room for so many makes listening worth while; with less, both sides would wait for each other.
-const BATCH: usize = 8;
-
 /// See the module. What two that meet write comes first, with the lock: from another core, each cache line
 /// takes as long as all the rest.
 #[repr(C)]
@@ -328,13 +325,6 @@ impl<T> Exchange<T> {
     #[inline(always)]
     pub(crate) fn has_room(&self) -> bool {
         self.buffer.len() < self.capacity
-    }
-
-    /// Whether it has room for a batch: whoever waits here from another thread may find several at
-    /// once if it looks less often.
-    #[inline(always)]
-    pub(crate) fn is_streamed(&self) -> bool {
-        self.capacity >= BATCH
     }
 
     /// Whether a sender that listens should go on: there is room for half a batch, or nothing to wait for.
