@@ -14,7 +14,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use leno_kernel::Time;
 use leno_kernel::io::{Descriptor, Interest, WaitFuture};
 
-use crate::streak::Streak;
+use crate::streak;
 
 /// What came of an operation that does not wait: its result, and whether it has used up what there
 /// was, so that the next one will have to wait; or [`WouldBlock`](io::ErrorKind::WouldBlock).
@@ -23,17 +23,16 @@ pub(crate) type Tried<R> = io::Result<(R, bool)>;
 /// See the module.
 pub(crate) struct Os<S: AsFd> {
     descriptor: Descriptor<S>,
-    streak: Streak,
 }
 
 impl<S: AsFd> Os<S> {
     pub(crate) fn new(socket: S) -> io::Result<Os<S>> {
-        Ok(Os { descriptor: Descriptor::new(socket)?, streak: Streak::default() })
+        Ok(Os { descriptor: Descriptor::new(socket)? })
     }
 
     /// The same, of one that does not block already.
     pub(crate) fn new_nonblocking(socket: S) -> io::Result<Os<S>> {
-        Ok(Os { descriptor: Descriptor::new_nonblocking(socket)?, streak: Streak::default() })
+        Ok(Os { descriptor: Descriptor::new_nonblocking(socket)? })
     }
 
     /// The socket itself.
@@ -54,7 +53,7 @@ impl<S: AsFd> Os<S> {
         deadline: Option<Time>,
         mut operation: impl FnMut() -> Tried<R>,
     ) -> io::Result<R> {
-        self.streak.give_way();
+        streak::give_way_if_long();
         self.descriptor.io_with(interest, deadline, |_| self.counted(&mut operation))
     }
 
@@ -70,7 +69,7 @@ impl<S: AsFd> Os<S> {
         let mut io = self.descriptor.io_async_with(interest, counted);
         let mut has_begun = false;
         poll_fn(move |context| {
-            if !core::mem::replace(&mut has_begun, true) && self.streak.is_long() {
+            if !core::mem::replace(&mut has_begun, true) && streak::is_long() {
                 context.waker().wake_by_ref();
                 return Poll::Pending;
             }
@@ -84,7 +83,7 @@ impl<S: AsFd> Os<S> {
         interest: Interest,
         mut operation: impl FnMut() -> Tried<R>,
     ) -> Poll<io::Result<R>> {
-        if self.streak.is_long() {
+        if streak::is_long() {
             context.waker().wake_by_ref();
             return Poll::Pending;
         }
@@ -112,8 +111,8 @@ impl<S: AsFd> Os<S> {
     fn counted<R>(&self, operation: &mut impl FnMut() -> Tried<R>) -> Tried<R> {
         let result = retried(operation);
         match &result {
-            Ok((_, false)) => self.streak.count(0),
-            _ => self.streak.end(),
+            Ok((_, false)) => streak::count(0),
+            _ => streak::end(),
         }
         result
     }

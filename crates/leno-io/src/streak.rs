@@ -1,13 +1,18 @@
 //! Operations in a row that did not have to wait.
 //!
-//! Whoever finds its file, pipe or socket ready again and again would keep its core for itself, since
+//! Whoever finds its files, pipes and sockets ready again and again would keep its core for itself, since
 //! nothing makes it wait. So after some operations, or many bytes, it lets others run first: before the
 //! next operation, because giving way may end a coroutine, and then nothing was read that nobody gets.
 //!
-//! The count is relaxed and may be off when several threads use one file, which does no harm.
+//! Each thread counts for itself, whoever runs there. Nothing here is inlined: a coroutine may go on, on
+//! another thread, after it gave way, and must not use the count that it found before.
+//!
+//! # Rejected
+//! - A count in each file and socket: two cores that read one file write the same cache line for every
+//!   operation; and one that goes from socket to socket would never give way.
 
+use core::cell::Cell;
 use core::future::poll_fn;
-use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use core::task::Poll;
 
 /// After so many operations others get their turn.
@@ -15,48 +20,44 @@ const LONG: u32 = 32;
 /// So many bytes count as another operation.
 const BYTES: usize = 1 << 16;
 
-/// See the module.
-#[derive(Debug, Default)]
-pub(crate) struct Streak(AtomicU32);
+thread_local!(static LENGTH: Cell<u32> = const { Cell::new(0) });
 
-impl Streak {
-    /// An operation was done, on so many bytes.
-    #[inline]
-    pub(crate) fn count(&self, bytes: usize) {
-        let more = 1 + u32::try_from(bytes / BYTES).unwrap_or(LONG).min(LONG);
-        self.0.store(self.0.load(Relaxed) + more, Relaxed);
+/// An operation was done, on so many bytes.
+#[inline(never)]
+pub(crate) fn count(bytes: usize) {
+    let more = 1 + u32::try_from(bytes / BYTES).unwrap_or(LONG).min(LONG);
+    LENGTH.set(LENGTH.get().saturating_add(more));
+}
+
+/// What comes next has to wait.
+#[inline(never)]
+pub(crate) fn end() {
+    LENGTH.set(0);
+}
+
+/// Whether it is time to let others run; then the count begins anew.
+#[inline(never)]
+pub(crate) fn is_long() -> bool {
+    let is_long = LENGTH.get() >= LONG;
+    if is_long {
+        LENGTH.set(0);
     }
+    is_long
+}
 
-    /// What comes next has to wait.
-    #[inline]
-    pub(crate) fn end(&self) {
-        self.0.store(0, Relaxed);
+/// Lets others run, if it is time. For coroutines with a stack; for others nothing happens.
+#[inline]
+#[track_caller]
+pub(crate) fn give_way_if_long() {
+    if is_long() {
+        give_way();
     }
+}
 
-    /// Lets others run, if it is time. For coroutines with a stack; for others nothing happens.
-    #[inline]
-    #[track_caller]
-    pub(crate) fn give_way(&self) {
-        if self.is_long() {
-            give_way();
-        }
-    }
-
-    /// The same for a future.
-    pub(crate) async fn give_way_async(&self) {
-        if self.is_long() {
-            give_way_async().await;
-        }
-    }
-
-    /// Whether it is time; then the count begins anew.
-    #[inline]
-    pub(crate) fn is_long(&self) -> bool {
-        let is_long = self.0.load(Relaxed) >= LONG;
-        if is_long {
-            self.end();
-        }
-        is_long
+/// The same for a future.
+pub(crate) async fn give_way_if_long_async() {
+    if is_long() {
+        give_way_async().await;
     }
 }
 

@@ -13,7 +13,6 @@ use leno_kernel::{Time, deadline_in};
 use super::backend::{self, Backend};
 use super::options::OpenOptions;
 use crate::named::naming;
-use crate::streak::Streak;
 
 /// An open file, as [`std::fs::File`]: for coroutines and threads by [`Read`](io::Read),
 /// [`Write`](io::Write) and [`Seek`](io::Seek), for futures by the `_async` twins.
@@ -51,7 +50,6 @@ pub struct File {
     pub(super) assume_cached: AtomicBool,
     /// In nanoseconds; 0 for none.
     timeout: AtomicU64,
-    pub(super) streak: Streak,
 }
 
 impl File {
@@ -67,7 +65,6 @@ impl File {
             backend,
             assume_cached: AtomicBool::new(assume_cached),
             timeout: AtomicU64::new(0),
-            streak: Streak::default(),
         }
     }
 

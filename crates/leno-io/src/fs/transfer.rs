@@ -20,6 +20,7 @@ use super::file::File;
 use super::{ended, helper};
 use crate::named::naming;
 use crate::raw::ring::{self, Ring};
+use crate::streak;
 
 /// Where the file's cursor is.
 const CURSOR: u64 = u64::MAX;
@@ -34,12 +35,12 @@ impl File {
             if caller == Caller::Itself {
                 return action.run(&self.inner);
             }
-            self.streak.give_way();
+            streak::give_way_if_long();
             let result = match self.at_once(&mut action) {
                 Some(result) => result,
                 None => self.wait_for(caller, action, deadline),
             };
-            result.inspect(|&count| self.streak.count(count))
+            result.inspect(|&count| streak::count(count))
         });
         result.map_err(naming(what, &self.path))
     }
@@ -47,11 +48,11 @@ impl File {
     /// The same for a future.
     pub(super) async fn perform_async(&self, mut action: Action<'_, '_>) -> io::Result<usize> {
         let what = action.verb();
-        self.streak.give_way_async().await;
+        streak::give_way_if_long_async().await;
         let result = match leno_kernel::io::permit() {
             Err(error) => Err(error),
             Ok(()) => match self.at_once(&mut action) {
-                Some(result) => result.inspect(|&count| self.streak.count(count)),
+                Some(result) => result.inspect(|&count| streak::count(count)),
                 None => self.await_it(action).await,
             },
         };
