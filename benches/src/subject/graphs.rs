@@ -25,9 +25,11 @@ pub fn bfs(tree: &Arc<Node>, count: u64) -> Vec<Contender> {
         let tree = tree.clone();
         Contender::timed(name, move |n| walks(n, count, || walk(tree.clone(), room)))
     };
-    let own = tree.clone();
-    let is_busy =
-        Contender::timed("leno busy", move |n| walks(n, count, || busy(walk(own.clone(), 1))));
+    let is_busy = |name, room: usize| {
+        let tree = tree.clone();
+        Contender::timed(name, move |n| walks(n, count, || busy(walk(tree.clone(), room))))
+    };
+    let busies = [is_busy("leno busy", 1), is_busy("leno busy room 64", 64)];
     // For ever, as a node may live for ever.
     let forever: &'static Arc<Node> = Box::leak(Box::new(tree.clone()));
     let iterate = Contender::timed("leno iterate", move |n| {
@@ -58,7 +60,8 @@ pub fn bfs(tree: &Arc<Node>, count: u64) -> Vec<Contender> {
             std::iter::from_fn(move || keep(&run, outlet.receive()))
         })
     });
-    vec![on_stack("leno", 1), on_stack("leno room 64", 64), stackless, iterate, is_busy]
+    let quick = [on_stack("leno", 1), on_stack("leno room 64", 64), stackless, iterate];
+    quick.into_iter().chain(busies).collect()
 }
 
 /// Has a closure keep `run`, which ends its nodes when it is dropped.

@@ -31,6 +31,8 @@ pub struct Linked<S: Schedule> {
     pub(crate) index: usize,
     pub(crate) producers: Box<[usize]>,
     pub(crate) consumers: Box<[usize]>,
+    /// Whether control goes from hand to hand.
+    pub(crate) is_chain: bool,
     /// Who sends into it, where control goes from hand to hand.
     pub(crate) producer: Option<S::Peer>,
     /// Whether its receiver has control passed to its sender, to get it back with the next message: only
@@ -109,7 +111,7 @@ impl<T, S: Schedule> Channel<T, S> {
 
     /// One more end to receive from.
     pub(crate) fn add_receiver(&self) {
-        self.state().receivers += 1;
+        self.state().add_receiver();
     }
 
     /// One end to send through is closed.
@@ -124,11 +126,8 @@ impl<T, S: Schedule> Channel<T, S> {
     pub(crate) fn cancel_receiver(&self) {
         let mut messages = None;
         self.leave(|state| {
-            state.receivers -= 1;
-            (state.receivers == 0).then(|| {
-                messages = Some(state.empty());
-                core::mem::take(&mut state.to_send)
-            })
+            messages = state.remove_receiver();
+            messages.is_some().then(|| core::mem::take(&mut state.to_send))
         });
         drop(messages);
     }
@@ -211,6 +210,7 @@ impl<T, S: Schedule> Link<S> for Channel<T, S> {
     }
 
     fn link(&self, linked: Linked<S>) {
+        self.state().is_chain = linked.is_chain;
         let is_first = self.linked.set(linked).is_ok();
         debug_assert!(is_first, "a channel is built once");
     }
@@ -233,7 +233,7 @@ impl<T, S: Schedule> Link<S> for Channel<T, S> {
 
     fn ends(&self) -> (usize, usize) {
         let state = self.state();
-        (state.senders, state.receivers)
+        (state.senders, state.receivers())
     }
 
     fn grow(&self) -> usize {

@@ -143,16 +143,32 @@ pub struct Deadlock {
 pub struct Wait {
     /// What it is called; "outside" for who is none of the graph's nodes.
     pub node: String,
-    /// Whether it waits to send; else to receive.
-    pub sends: bool,
-    /// Through which channel.
-    pub channel: String,
+    /// For what.
+    pub until: Until,
+}
+
+/// What someone waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Until {
+    /// A message in the channel of this name.
+    Message(String),
+    /// Room for a message in the channel of this name.
+    Room(String),
+    /// A wake-up of its future, which awaits something that is none of the graph's; but nobody holds its waker.
+    Woken,
 }
 
 impl fmt::Display for Wait {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = if self.sends { "send into" } else { "receive from" };
-        write!(f, "'{}' waits to {what} channel '{}'", self.node, self.channel)
+        let node = &self.node;
+        match &self.until {
+            Until::Message(channel) => {
+                write!(f, "'{node}' waits to receive from channel '{channel}'")
+            }
+            Until::Room(channel) => write!(f, "'{node}' waits to send into channel '{channel}'"),
+            Until::Woken => write!(f, "'{node}' awaits something that will never wake it"),
+        }
     }
 }
 

@@ -41,6 +41,11 @@
 //! ([`FreeCx`]). Where ends are taken one by one from a [`Wire`], `build` refuses it, and names the channel
 //! and the nodes. What a body reads by other means than leno's is its author's promise.
 //!
+//! # Waiting for other things
+//! A node may wait for anything else, too. With a stack it calls what blocks: in a sequential graph that parks
+//! whoever runs the graph, in a parallel one the node. A [`stackless`](Graph::stackless) node awaits any future.
+//! Nodes that only compute are preempted if the graph has a [`quantum`](Graph::quantum).
+//!
 //! # What is certain
 //! [`Graph::guarantees`] says before it runs whether nodes can come to wait for each other for ever; if they
 //! do, [`Outlet::try_receive`] says who waits for what ([`Deadlock`]). [`Run::dot`] and [`Run::svg`] draw the
@@ -79,7 +84,7 @@ mod state;
 
 pub use cx::{FreeCx, FutureCx, NodeCx};
 pub use ends::{Ends, Input, Output};
-pub use error::{BuildError, Deadlock, Wait};
+pub use error::{BuildError, Deadlock, Until, Wait};
 pub use event_loop::EventLoop;
 pub use flat::Flat;
 pub use futures::{ReceiveFuture, SendFuture, SendStatus};

@@ -9,7 +9,7 @@ use core::ops::{Deref, DerefMut};
 use core::task::{Context, Poll};
 
 use crate::channel::{Channel, Link};
-use crate::cx::{Caller, FutureCx};
+use crate::cx::{Caller, FutureCx, NodeCx};
 use crate::error::Deadlock;
 use crate::run::Temperature;
 use crate::sender::Unsent;
@@ -96,6 +96,11 @@ pub trait Sealed {
     fn guard<X>(content: X) -> Self::Lock<X>;
     /// Locks.
     fn lock<X>(lock: &Self::Lock<X>) -> Self::Guard<'_, X>;
+    /// A message of a channel at which control goes from hand to hand, if one is there or its sender gives
+    /// one now.
+    fn by_hand<X>(channel: &Channel<X, Self>, is_outside: bool) -> Option<X>
+    where
+        Self: Schedule;
     /// Asks the iterator that is a channel's sender: `Empty` if there is none.
     fn feed<X>(channel: &Channel<X, Self>) -> Take<X>
     where
@@ -106,6 +111,10 @@ pub trait Sealed {
     fn wake(core: &Self::Core, ticket: Self::Ticket);
     /// Starts a node that is cold.
     fn start(core: &Self::Core, node: usize);
+    /// Sends, if that can be done at a glance where control goes from hand to hand; else the message.
+    fn hand_in<T>(cx: &NodeCx<'_, Self>, channel: &Channel<T, Self>, value: T) -> Option<T>
+    where
+        Self: Schedule;
     /// Sends, and waits for room.
     fn offer<T>(
         caller: Caller<'_, '_, Self>,

@@ -8,11 +8,12 @@ use crate::channel::{Link, Linked};
 use crate::ends::Registered;
 use crate::error::BuildError;
 use crate::mode::Schedule;
+use crate::run::NodeId;
 
 /// A description that grows until the graph is built.
 pub(crate) struct Plan<S: Schedule> {
-    /// The graphs whose ends are known here: this one and those embedded in it.
-    pub(crate) ids: Vec<u64>,
+    /// The graphs whose ends are known here, this one and those embedded in it, and where their nodes begin.
+    pub(crate) ids: Vec<(u64, usize)>,
     pub(crate) nodes: Vec<NodePlan<S>>,
     pub(crate) wires: Vec<S::Any>,
     /// Channels that are joined or selected together, by number.
@@ -64,7 +65,7 @@ pub(crate) struct Shape {
 impl<S: Schedule> Plan<S> {
     pub(crate) fn new(id: u64) -> Plan<S> {
         Plan {
-            ids: vec![id],
+            ids: vec![(id, 0)],
             nodes: Vec::new(),
             wires: Vec::new(),
             groups: Vec::new(),
@@ -79,16 +80,27 @@ impl<S: Schedule> Plan<S> {
         is_free: bool,
         ends: Registered,
         starter: S::Starter,
-    ) -> usize {
+    ) -> NodeId {
         self.check_ends(&name, &ends);
         let Registered { inputs, outputs, .. } = ends;
         let about = NodeAbout { name, is_free, inputs, outputs, rates: None, first: None };
         self.nodes.push(NodePlan { about, starter });
-        self.nodes.len() - 1
+        NodeId { graph: self.ids[0].0, index: self.nodes.len() - 1 }
+    }
+
+    /// Whether ends of a graph can be used here.
+    pub(crate) fn knows(&self, graph: u64) -> bool {
+        self.ids.iter().any(|(own, _)| *own == graph)
+    }
+
+    /// What is known of a node.
+    #[track_caller]
+    pub(crate) fn about(&mut self, node: NodeId) -> &mut NodeAbout {
+        &mut self.nodes[node.place(&self.ids)].about
     }
 
     fn check_ends(&mut self, node: &str, ends: &Registered) {
-        let foreign = ends.graphs.iter().filter(|(graph, _)| !self.ids.contains(graph));
+        let foreign = ends.graphs.iter().filter(|(graph, _)| !self.knows(*graph));
         let found = foreign.map(|(_, channel)| BuildError::Foreign {
             channel: channel.clone(),
             node: node.to_owned(),
@@ -98,7 +110,8 @@ impl<S: Schedule> Plan<S> {
 
     /// Takes over everything of another graph.
     pub(crate) fn embed(&mut self, other: Plan<S>) {
-        self.ids.extend(other.ids);
+        let first = self.nodes.len();
+        self.ids.extend(other.ids.into_iter().map(|(graph, own)| (graph, first + own)));
         self.nodes.extend(other.nodes);
         self.wires.extend(other.wires);
         self.groups.extend(other.groups);
@@ -139,7 +152,8 @@ impl<S: Schedule> Plan<S> {
     }
 
     /// Links all channels to what will run the graph.
-    pub(crate) fn link(&self, shape: &Shape, core: &S::Core, has_gates: bool) {
+    pub(crate) fn link(&self, shape: &Shape, core: &S::Core, is_deterministic: bool) {
+        let has_gates = S::IS_PARALLEL && !is_deterministic;
         let gates = if has_gates { self.gates() } else { HashMap::new() };
         for (index, (wire, about)) in self.wires.iter().zip(&shape.wires).enumerate() {
             wire.link(Linked {
@@ -147,6 +161,7 @@ impl<S: Schedule> Plan<S> {
                 index,
                 producers: about.producers.clone().into(),
                 consumers: about.consumers.clone().into(),
+                is_chain: is_deterministic && !S::IS_PARALLEL,
                 producer: about.producers.first().and_then(|node| S::peer(core, *node)),
                 is_awaited: AtomicBool::new(false),
                 gate: gates.get(&about.number).cloned(),

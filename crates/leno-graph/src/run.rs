@@ -22,14 +22,29 @@ pub struct Run<D: Determinism, S: Schedule> {
     pub(crate) wires: Vec<S::Any>,
     pub(crate) shape: Shape,
     pub(crate) guarantees: Guarantees,
-    pub(crate) ids: Vec<u64>,
+    /// The graphs that it consists of, and where their nodes begin.
+    pub(crate) ids: Vec<(u64, usize)>,
     pub(crate) host: S::Host,
     pub(crate) kind: PhantomData<D>,
 }
 
-/// One node of a graph, by its number.
+/// One node of a graph; also where that graph is embedded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct NodeId(pub(crate) usize);
+pub struct NodeId {
+    pub(crate) graph: u64,
+    /// Which of its graph's nodes it is.
+    pub(crate) index: usize,
+}
+
+impl NodeId {
+    /// Which of all nodes it is, where the nodes of these graphs begin so.
+    #[track_caller]
+    pub(crate) fn place(self, ids: &[(u64, usize)]) -> usize {
+        let known = ids.iter().find(|(graph, _)| *graph == self.graph);
+        let (_, first) = known.expect("a node belongs to the graph that is asked about it");
+        first + self.index
+    }
+}
 
 /// Whether a node has run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -49,7 +64,7 @@ impl<D: Determinism, S: Schedule> Run<D, S> {
     /// If it is of another graph.
     #[track_caller]
     pub fn outlet<X: Source<S = S>, K: Determinism>(&self, end: Input<X, K>) -> Outlet<X> {
-        assert!(self.ids.contains(&end.graph), "an end to receive from belongs to another graph");
+        assert!(self.has(end.graph), "an end to receive from belongs to another graph");
         Outlet::new(end.source)
     }
 
@@ -60,8 +75,12 @@ impl<D: Determinism, S: Schedule> Run<D, S> {
     #[track_caller]
     pub fn inlet<T, K: Determinism>(&self, end: Output<T, K, S>) -> Inlet<T, S> {
         let name = &end.tip.channel.name;
-        assert!(self.ids.contains(&end.graph), "channel '{name}' belongs to another graph");
+        assert!(self.has(end.graph), "channel '{name}' belongs to another graph");
         Inlet::new(end.tip)
+    }
+
+    fn has(&self, graph: u64) -> bool {
+        self.ids.iter().any(|(own, _)| *own == graph)
     }
 
     /// What was certain of it before it ran.
@@ -70,13 +89,21 @@ impl<D: Determinism, S: Schedule> Run<D, S> {
     }
 
     /// What a node is called.
+    ///
+    /// # Panics
+    /// If it is of another graph.
+    #[track_caller]
     pub fn name(&self, node: NodeId) -> &str {
-        &self.shape.nodes[node.0].name
+        &self.shape.nodes[node.place(&self.ids)].name
     }
 
     /// Whether a node has run.
+    ///
+    /// # Panics
+    /// If it is of another graph.
+    #[track_caller]
     pub fn temperature(&self, node: NodeId) -> Temperature {
-        S::temperature(&self.core, node.0)
+        S::temperature(&self.core, node.place(&self.ids))
     }
 
     /// What has gone through each channel, by name, in the order in which they were made.
@@ -90,10 +117,10 @@ impl<D: Determinism> Run<D, Sequential> {
     /// runs now until it first waits, in others when its turn comes.
     ///
     /// # Panics
-    /// With the panic of the node.
+    /// With the panic of the node; if it is of another graph.
     #[track_caller]
     pub fn start(&self, node: NodeId) {
-        self.core.start_early(node.0);
+        self.core.start_early(node.place(&self.ids));
     }
 
     /// Runs all nodes that have started, and those for which there are messages, to their ends.
@@ -114,8 +141,12 @@ impl<D: Determinism> Run<D, Sequential> {
 
 impl<D: Determinism> Run<D, Parallel> {
     /// Starts a node that is cold, though nothing is expected from it yet.
+    ///
+    /// # Panics
+    /// If it is of another graph.
+    #[track_caller]
     pub fn start(&self, node: NodeId) {
-        <Parallel as crate::mode::Sealed>::start(&self.core, node.0);
+        <Parallel as crate::mode::Sealed>::start(&self.core, node.place(&self.ids));
     }
 
     /// Waits until all nodes that have started have ended.

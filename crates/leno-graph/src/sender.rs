@@ -32,7 +32,6 @@ impl<T, S: Schedule> Tip<T, S> {
         is_first
     }
 
-    #[inline(always)]
     fn offer(&self, caller: Caller<'_, '_, S>, value: T) -> Result<(), Unsent<T>> {
         if !self.is_open.load(Relaxed) {
             return Err(Unsent { value, why: None });
@@ -94,7 +93,13 @@ impl<T, S: Schedule> Sender<T, S> {
     /// ```
     #[inline(always)]
     pub fn send(&self, cx: &NodeCx<'_, S>, value: T) -> bool {
-        self.tip.offer(Caller::Node(cx), value).is_ok()
+        if !self.tip.is_open() {
+            return false;
+        }
+        match S::hand_in(cx, &self.tip.channel, value) {
+            None => true,
+            Some(value) => self.tip.offer(Caller::Node(cx), value).is_ok(),
+        }
     }
 
     /// As [`Self::send`], but gives the message back.
@@ -129,6 +134,15 @@ impl<T, S: Schedule> Sender<T, S> {
     pub fn close(&self) -> bool {
         self.tip.close()
     }
+}
+
+/// Sends all that an iterator gives, until nobody receives any more.
+pub(crate) fn send_all<T, S: Schedule>(
+    cx: &NodeCx<'_, S>,
+    sender: &Sender<T, S>,
+    mut iterator: impl Iterator<Item = T>,
+) {
+    while iterator.next().is_some_and(|value| sender.send(cx, value)) {}
 }
 
 /// An end to send into a graph from outside. Dropping it closes it.

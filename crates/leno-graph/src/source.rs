@@ -70,6 +70,12 @@ pub trait Sealed {
         linked.wake(woken);
         taken
     }
+    /// A message that is there, or that its sender gives by hand; `None` says nothing. The panic of a sender
+    /// without a stack unwinds who is outside, and asks for nobody else.
+    #[inline(always)]
+    fn by_hand(&self, _is_outside: bool) -> Option<Self::Item> {
+        None
+    }
     /// Puts a message to the front again.
     fn give_back(&self, item: Self::Item);
     /// Receives in the order of channel numbers; `pause` waits for a message in a channel.
@@ -147,6 +153,11 @@ impl<T, S: Schedule> Sealed for Tap<T, S> {
             return Take::Closed;
         }
         self.channel.state().take()
+    }
+
+    #[inline(always)]
+    fn by_hand(&self, is_outside: bool) -> Option<T> {
+        if !self.is_open.load(Relaxed) { None } else { S::by_hand(&self.channel, is_outside) }
     }
 
     fn give_back(&self, item: T) {

@@ -5,22 +5,35 @@
 //! - It is cancelled when all its receivers have: its messages are dropped, and sends are refused.
 //! - Messages given back go to the front, past the capacity if need be: nothing is lost or reordered.
 
-use std::collections::VecDeque;
-
 /// A channel's state; `K` is who waits.
+///
+/// Messages are in two stacks, so that each end only pushes or pops: those *ahead* are received next, the
+/// last one first; those *behind* were sent later. When none is ahead, those behind are turned round. With
+/// room for one, a message is ahead at once.
 pub(crate) struct State<T, K> {
-    /// The message that is received next: with room for one, the ring behind it is never used.
-    front: Option<T>,
-    /// Those behind it; empty if there is none in front.
-    messages: VecDeque<T>,
+    ahead: Vec<T>,
+    behind: Vec<T>,
+    /// For how many more messages there is room; less than 0 if some were given back past the capacity, or
+    /// nobody receives.
+    room: isize,
+    /// How little room there was at least.
+    least: isize,
     capacity: usize,
+    /// Whether control goes from hand to hand at this channel.
+    pub(crate) is_chain: bool,
     pub(crate) senders: usize,
-    pub(crate) receivers: usize,
+    receivers: usize,
     pub(crate) to_send: Vec<K>,
     pub(crate) to_receive: Vec<K>,
     sent: u64,
-    most: usize,
 }
+
+/// The room of a channel from which nobody receives.
+const CANCELLED: isize = isize::MIN / 2;
+/// The most that any channel has room for.
+const MOST: usize = isize::MAX as usize / 4;
+/// Memory for so many messages at most is there before they are.
+const PREPARED: usize = 1024;
 
 /// What became of a message to be sent.
 pub(crate) enum Push<T> {
@@ -55,49 +68,68 @@ pub struct Counters {
 
 impl<T, K> State<T, K> {
     pub(crate) fn new(capacity: usize) -> State<T, K> {
+        let capacity = capacity.min(MOST);
+        let prepared = capacity.min(PREPARED);
         State {
-            front: None,
-            messages: VecDeque::with_capacity(capacity.saturating_sub(1).min(1024)),
+            ahead: Vec::with_capacity(prepared),
+            behind: Vec::with_capacity(if capacity == 1 { 0 } else { prepared }),
+            room: CANCELLED,
+            least: capacity as isize,
             capacity,
+            is_chain: false,
             senders: 0,
             receivers: 0,
             to_send: Vec::new(),
             to_receive: Vec::new(),
             sent: 0,
-            most: 0,
         }
     }
 
     #[inline(always)]
     pub(crate) fn push(&mut self, value: T) -> Push<T> {
-        if self.receivers == 0 {
-            return Push::Refused(value);
+        if self.room <= 0 {
+            return self.refuse(value);
         }
-        if self.front.is_none() {
-            self.front = Some(value);
-            self.sent += 1;
-            self.most = self.most.max(1);
-            return Push::Done(self.capacity <= 1);
+        self.room -= 1;
+        if self.capacity == 1 {
+            self.ahead.push(value);
+        } else {
+            self.behind.push(value);
         }
-        let length = self.len();
-        if length >= self.capacity {
-            return Push::Full(value);
-        }
-        self.messages.push_back(value);
         self.sent += 1;
-        self.most = self.most.max(length + 1);
-        Push::Done(length + 1 >= self.capacity)
+        if self.room < self.least {
+            self.least = self.room;
+        }
+        Push::Done(self.room == 0)
+    }
+
+    #[cold]
+    fn refuse(&self, value: T) -> Push<T> {
+        if self.receivers == 0 { Push::Refused(value) } else { Push::Full(value) }
+    }
+
+    /// The next message, if there is one.
+    #[inline(always)]
+    pub(crate) fn pop(&mut self) -> Option<T> {
+        if self.ahead.is_empty() {
+            if self.behind.is_empty() {
+                return None;
+            }
+            self.turn_round();
+        }
+        self.room += 1;
+        self.ahead.pop()
+    }
+
+    fn turn_round(&mut self) {
+        core::mem::swap(&mut self.ahead, &mut self.behind);
+        self.ahead.reverse();
     }
 
     #[inline(always)]
     pub(crate) fn take(&mut self) -> Take<T> {
-        match self.front.take() {
-            Some(value) => {
-                if !self.messages.is_empty() {
-                    self.front = self.messages.pop_front();
-                }
-                Take::Got(value)
-            }
+        match self.pop() {
+            Some(value) => Take::Got(value),
             None if self.senders == 0 => Take::Closed,
             None => Take::Empty,
         }
@@ -111,22 +143,35 @@ impl<T, K> State<T, K> {
 
     /// Puts a message to the front again.
     pub(crate) fn give_back(&mut self, value: T) {
-        if let Some(second) = self.front.replace(value) {
-            self.messages.push_front(second);
-        }
+        self.room -= 1;
+        self.ahead.push(value);
     }
 
-    /// Drops everything: all receivers have left.
-    pub(crate) fn empty(&mut self) -> (Option<T>, VecDeque<T>) {
-        (self.front.take(), core::mem::take(&mut self.messages))
+    /// One more receives.
+    pub(crate) fn add_receiver(&mut self) {
+        self.receivers += 1;
+        self.room = self.capacity as isize - self.len() as isize;
+    }
+
+    /// One receives no more; what was in the channel, if that was the last one.
+    pub(crate) fn remove_receiver(&mut self) -> Option<[Vec<T>; 2]> {
+        self.receivers -= 1;
+        (self.receivers == 0).then(|| {
+            self.room = CANCELLED;
+            [&mut self.ahead, &mut self.behind].map(core::mem::take)
+        })
+    }
+
+    pub(crate) fn receivers(&self) -> usize {
+        self.receivers
     }
 
     fn len(&self) -> usize {
-        self.messages.len() + usize::from(self.front.is_some())
+        self.ahead.len() + self.behind.len()
     }
 
     pub(crate) fn has_message(&self) -> bool {
-        self.front.is_some()
+        self.len() > 0
     }
 
     /// Whether receiving would not wait.
@@ -136,19 +181,24 @@ impl<T, K> State<T, K> {
 
     /// Whether sending would not wait.
     pub(crate) fn can_push(&self) -> bool {
-        self.len() < self.capacity || self.receivers == 0
+        self.room > 0 || self.receivers == 0
     }
 
     pub(crate) fn grow(&mut self) -> usize {
-        self.capacity *= 2;
+        self.set_capacity(2 * self.capacity);
         self.capacity
     }
 
+    /// Makes room for so many at least.
     pub(crate) fn set_capacity(&mut self, capacity: usize) {
-        self.capacity = self.capacity.max(capacity);
+        let more = capacity.min(MOST).saturating_sub(self.capacity);
+        self.capacity += more;
+        self.room += more as isize;
+        self.least += more as isize;
     }
 
     pub(crate) fn counters(&self) -> Counters {
-        Counters { sent: self.sent, waiting: self.len(), most: self.most, capacity: self.capacity }
+        let most = (self.capacity as isize - self.least).max(0).unsigned_abs();
+        Counters { sent: self.sent, waiting: self.len(), most, capacity: self.capacity }
     }
 }

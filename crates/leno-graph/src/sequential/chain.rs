@@ -12,6 +12,9 @@
 //! - Whenever someone suspends or ends, and its demander can go on, that one does, and the chain is
 //!   shorter by one.
 //!
+//! A node that is a future may also await something that is none of the graph's. Then nobody of
+//! the graph can run, for all others wait for it: the one outside parks until the node is woken.
+//!
 //! If the next in the chain is in it already, those between wait for each other: a deadlock. If one of
 //! them waits to send, a larger channel would help (an *artificial* deadlock): the smallest full one
 //! grows, if the graph says so.
@@ -21,9 +24,9 @@
 
 use std::rc::Rc;
 
-use super::Core;
+use super::{Core, Node, Runner};
 use crate::channel::Linked;
-use crate::error::{Deadlock, Wait};
+use crate::error::{Deadlock, Until, Wait};
 use crate::mode::Sequential;
 use crate::run::Temperature;
 
@@ -39,6 +42,8 @@ pub(crate) enum Want {
     Send(usize),
     /// The end of a node.
     End(usize),
+    /// Something that is none of the graph's, which will wake it: only of nodes that are futures.
+    Wake,
 }
 
 impl Core {
@@ -49,7 +54,8 @@ impl Core {
 
     pub(super) fn is_satisfied(&self, want: Want) -> bool {
         match want {
-            Want::Nothing => true,
+            // What a future awaits only it knows.
+            Want::Nothing | Want::Wake => true,
             Want::Receive(wire) => self.wire(wire).can_take(),
             Want::Send(wire) => self.wire(wire).can_push(),
             Want::End(node) => self.node(node).temperature.get() == Temperature::Ended,
@@ -63,7 +69,7 @@ impl Core {
             wire.get_linked().and_then(|own| nodes(own).first().copied()).unwrap_or(OUTSIDE)
         };
         match want {
-            Want::Nothing => NOBODY,
+            Want::Nothing | Want::Wake => NOBODY,
             Want::Receive(wire) => first(wire, |own| &own.producers),
             Want::Send(wire) => first(wire, |own| &own.consumers),
             Want::End(node) => node,
@@ -101,6 +107,9 @@ impl Core {
         let mut top = OUTSIDE;
         loop {
             let partner = self.partner(self.want(top));
+            if self.want(top) == Want::Wake {
+                return Err(self.explain_chain(top));
+            }
             if partner >= NOBODY || self.node(partner).is_in_chain.get() {
                 match self.grow(top, partner) {
                     Some(who) => top = who,
@@ -138,9 +147,23 @@ impl Core {
                 if top == OUTSIDE {
                     return OUTSIDE;
                 }
+            } else if node.want.get() == Want::Wake {
+                if !self.wait_for_wake(node) {
+                    return top;
+                }
             } else if !self.is_satisfied(node.want.get()) {
                 return top;
             }
+        }
+    }
+
+    /// Parks until a node is woken that awaits something that is none of the graph's: `false` if nobody
+    /// can wake it.
+    #[cold]
+    fn wait_for_wake(&self, node: &Node) -> bool {
+        match &*node.runner.borrow() {
+            Some(Runner::Future(_, own)) => own.wait(),
+            _ => false,
         }
     }
 
@@ -205,13 +228,14 @@ impl Core {
     }
 
     pub(super) fn wait_of(&self, name: &str, want: Want) -> Option<Wait> {
-        let (sends, wire) = match want {
+        let channel = |wire| self.wire(wire).name().to_owned();
+        let until = match want {
             Want::Nothing | Want::End(_) => return None,
-            Want::Receive(wire) => (false, wire),
-            Want::Send(wire) => (true, wire),
+            Want::Receive(wire) => Until::Message(channel(wire)),
+            Want::Send(wire) => Until::Room(channel(wire)),
+            Want::Wake => Until::Woken,
         };
-        let (node, channel) = (name.to_owned(), self.wire(wire).name().to_owned());
-        Some(Wait { node, sends, channel })
+        Some(Wait { node: name.to_owned(), until })
     }
 
     /// Runs all who have started, and all who have something to receive, to their ends.

@@ -21,7 +21,31 @@ pub struct Feed<T> {
     node: usize,
 }
 
-/// Asks an iterator for a message. `Empty` if it has panicked, which has to reach the one outside.
+/// Asks an iterator for a message, on behalf of the one outside, which panics if it does. `None` if it has
+/// ended.
+#[inline(always)]
+pub(super) fn ask_outside<T>(feed: &Feed<T>, channel: &Channel<T, Sequential>) -> Option<T> {
+    let ends = Ends(channel, feed.node);
+    let value = feed.iterator.borrow_mut().next();
+    if value.is_some() {
+        core::mem::forget(ends);
+        channel.state().pass();
+    }
+    value
+}
+
+/// Ends an iterator that gives nothing any more, or panics.
+struct Ends<'a, T>(&'a Channel<T, Sequential>, usize);
+
+impl<T> Drop for Ends<'_, T> {
+    fn drop(&mut self) {
+        let core = &self.0.linked().core;
+        core.end(core.node(self.1));
+    }
+}
+
+/// Asks an iterator for a message, on behalf of a node. `Empty` if it has panicked, which has to reach the
+/// one outside.
 #[inline(always)]
 pub(super) fn ask<T>(feed: &Feed<T>, channel: &Channel<T, Sequential>) -> Take<T> {
     let next = || feed.iterator.borrow_mut().next();

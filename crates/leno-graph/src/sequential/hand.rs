@@ -20,38 +20,55 @@ use std::rc::Rc;
 
 use leno_coroutine::Step;
 
-use super::{Core, EndsIfUnwound, Node, Runner, Want};
+use super::{Core, EndsIfUnwound, Runner, Want};
 use crate::channel::Linked;
 use crate::cx::NodeCx;
 use crate::error::Deadlock;
 use crate::mode::Sequential;
 
 impl Core {
-    /// Runs whoever sends into a channel, if it has a stack and can go on. Whether it has handed control
-    /// over again, with a message.
+    /// Runs whoever sends into a channel, if it can go on: those with stacks, and for the one outside also
+    /// futures. Whether it has handed control over again, with a message.
     #[inline(always)]
-    pub(super) fn await_by_hand(&self, linked: &Linked<Sequential>) -> bool {
+    pub(super) fn await_by_hand(&self, linked: &Linked<Sequential>, is_outside: bool) -> bool {
         let Some(node) = &linked.producer else { return false };
         if !node.can_go_on.get() {
             return false;
         }
+        let ends = EndsIfUnwound(node, Some(linked));
         let runner = node.runner.borrow();
-        let mut hands_over = false;
-        if let Some(Runner::Stack(coroutine)) = &*runner {
-            node.can_go_on.set(false);
-            linked.set_awaited(true);
-            let step = coroutine.resume(());
-            linked.set_awaited(false);
-            match step {
-                Step::Suspended(handed) => hands_over = handed,
-                Step::Finished(()) => {
-                    drop(runner);
-                    self.end(node);
+        let is_over = match &*runner {
+            Some(Runner::Stack(coroutine)) => {
+                node.can_go_on.set(false);
+                linked.set_awaited(true);
+                match coroutine.resume(()) {
+                    Step::Suspended(hands_over) => {
+                        node.can_go_on.set(hands_over);
+                        false
+                    }
+                    Step::Finished(()) => true,
                 }
             }
-            node.can_go_on.set(hands_over);
+            Some(Runner::Future(future, _)) if is_outside => {
+                let _running = self.enter();
+                node.can_go_on.set(false);
+                linked.set_awaited(true);
+                // It is asked again, with a waker of its own, if it awaits something that is none of the graph's.
+                let mut context = Context::from_waker(Waker::noop());
+                future.borrow_mut().as_mut().poll(&mut context).is_ready()
+            }
+            _ => {
+                core::mem::forget(ends);
+                return false;
+            }
+        };
+        linked.set_awaited(false);
+        core::mem::forget(ends);
+        if is_over {
+            drop(runner);
+            self.end(node);
         }
-        hands_over
+        node.can_go_on.get()
     }
 
     /// Has the one outside wait for a message in a channel; its sender has none by hand.
@@ -62,13 +79,6 @@ impl Core {
         linked: &Linked<Sequential>,
     ) -> Result<(), Deadlock> {
         self.raise();
-        if let Some(node) = linked.producer.as_ref().filter(|node| node.can_go_on.get()) {
-            let running = self.enter();
-            self.poll_by_hand(node, linked);
-            drop(running);
-            self.raise();
-            return Ok(());
-        }
         let want = Want::Receive(linked.index);
         if self.is_satisfied(want) {
             return Ok(());
@@ -108,26 +118,6 @@ impl Core {
     pub(super) fn raise(&self) {
         if let Some(payload) = self.payload.take() {
             resume_unwind(payload);
-        }
-    }
-
-    /// Polls a node that is a future and can go on.
-    #[inline(always)]
-    fn poll_by_hand(&self, node: &Node, linked: &Linked<Sequential>) {
-        let ends = EndsIfUnwound(node, Some(linked));
-        let runner = node.runner.borrow();
-        let Some(Runner::Future(future, _)) = &*runner else {
-            return core::mem::forget(ends);
-        };
-        node.can_go_on.set(false);
-        linked.set_awaited(true);
-        let mut context = Context::from_waker(Waker::noop());
-        let polled = future.borrow_mut().as_mut().poll(&mut context);
-        linked.set_awaited(false);
-        core::mem::forget(ends);
-        if polled.is_ready() {
-            drop(runner);
-            self.end(node);
         }
     }
 }

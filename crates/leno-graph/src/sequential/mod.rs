@@ -8,30 +8,28 @@ mod feed;
 mod hand;
 mod operate;
 mod poll;
+mod schedule;
+mod start;
 
 use core::any::Any;
-use core::cell::{Cell, OnceCell, RefCell, RefMut};
-use core::future::Future;
-use core::pin::Pin;
-use core::task::{Context, Poll, Waker};
+use core::cell::{Cell, OnceCell, RefCell};
+use core::task::Context;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::{Rc, Weak};
-use std::sync::Arc;
 
-use leno_coroutine::{Coroutine, Step, Suspender};
+use leno_coroutine::Step;
 
-pub(crate) use chain::Want;
-pub(crate) use feed::{Feed, feeds};
+use chain::Want;
+use feed::Feed;
+use start::Runner;
+pub(crate) use start::{Starter, as_future, iterator, on_stack};
 
-use crate::channel::{Channel, Link, Linked};
-use crate::cx::{Caller, FutureCx, NodeCx};
+use crate::channel::{Link, Linked};
+use crate::cx::NodeCx;
 use crate::error::Deadlock;
-use crate::event_loop::{EventLoop, NodeWaker, waker};
-use crate::mode::{Sealed, Sequential};
+use crate::event_loop::EventLoop;
+use crate::mode::Sequential;
 use crate::run::Temperature;
-use crate::sender::Unsent;
-use crate::source::Source;
-use crate::state::Take;
 
 /// What runs a sequential graph.
 #[doc(hidden)]
@@ -70,20 +68,6 @@ pub struct Node {
     is_queued: Cell<bool>,
     temperature: Cell<Temperature>,
 }
-
-/// What a node becomes when it starts.
-#[doc(hidden)]
-pub enum Runner {
-    /// With a stack; it says whether it hands control over, or waits.
-    Stack(Coroutine<(), bool>),
-    /// Sends what an iterator gives, and says whether it has come to its end.
-    Loop(RefCell<Box<dyn FnMut() -> bool>>),
-    /// Without a stack.
-    Future(RefCell<Pin<Box<dyn Future<Output = ()>>>>, Arc<NodeWaker>),
-}
-
-/// How a node comes into being.
-pub(crate) type Starter = Box<dyn FnOnce(&Rc<Core>, usize) -> Runner>;
 
 impl Core {
     pub(crate) fn new(is_chain: bool, grows: bool) -> Rc<Core> {
@@ -134,11 +118,6 @@ impl Core {
         self.wires.get().into_iter().flatten().filter_map(Weak::upgrade)
     }
 
-    /// Whether control goes along a chain.
-    pub(crate) fn is_chain(&self) -> bool {
-        self.is_chain
-    }
-
     pub(crate) fn temperature(&self, node: usize) -> Temperature {
         self.node(node).temperature.get()
     }
@@ -187,12 +166,13 @@ impl Core {
             },
             Some(Runner::Loop(fill)) => fill.borrow_mut()(),
             Some(Runner::Future(future, own)) => {
-                let mut future = future.borrow_mut();
-                if self.is_chain {
-                    future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready()
-                } else {
-                    future.as_mut().poll(&mut Context::from_waker(&waker(own))).is_ready()
+                let polled =
+                    future.borrow_mut().as_mut().poll(&mut Context::from_waker(&own.waker()));
+                if polled.is_pending() && !node.can_go_on.get() && node.want.get() == Want::Nothing
+                {
+                    node.want.set(Want::Wake);
                 }
+                polled.is_ready()
             }
             None => true,
         };
@@ -259,7 +239,7 @@ impl Core {
     }
 }
 
-/// Says that a node has ended if a panic leaves it.
+/// Says that a node has ended if a panic leaves it; where it was awaited, it is no more.
 struct EndsIfUnwound<'a>(&'a Node, Option<&'a Linked<Sequential>>);
 
 impl Drop for EndsIfUnwound<'_> {
@@ -278,110 +258,5 @@ struct Running<'a>(&'a Core);
 impl Drop for Running<'_> {
     fn drop(&mut self) {
         self.0.is_running.set(false);
-    }
-}
-
-impl Sealed for Sequential {
-    const LOOKS_FIRST: bool = true;
-    const IS_PARALLEL: bool = false;
-    type Ref<X> = Rc<X>;
-    type Lock<X> = RefCell<X>;
-    type Guard<'a, X: 'a> = RefMut<'a, X>;
-    type Core = Rc<Core>;
-    type Feed<X> = Feed<X>;
-    type Peer = Rc<Node>;
-    type Way<'a> = &'a Suspender<(), bool>;
-    type Ticket = usize;
-    type Any = Rc<dyn Link<Sequential>>;
-    type Starter = Starter;
-    type Host = ();
-
-    #[inline(always)]
-    fn refer<X>(target: X) -> Rc<X> {
-        Rc::new(target)
-    }
-
-    #[inline(always)]
-    fn guard<X>(content: X) -> RefCell<X> {
-        RefCell::new(content)
-    }
-
-    #[inline(always)]
-    fn lock<X>(lock: &RefCell<X>) -> RefMut<'_, X> {
-        lock.borrow_mut()
-    }
-
-    #[inline(always)]
-    fn feed<X>(channel: &Channel<X, Sequential>) -> Take<X> {
-        match channel.feed.get() {
-            Some(feed) => feed::ask(feed, channel),
-            None => Take::Empty,
-        }
-    }
-
-    fn peer(core: &Rc<Core>, node: usize) -> Option<Rc<Node>> {
-        core.nodes.get()?.get(node).cloned()
-    }
-
-    fn wake(core: &Rc<Core>, node: usize) {
-        if !core.node(node).is_queued.replace(true) {
-            core.events.add_node(node);
-        }
-    }
-
-    fn start(core: &Rc<Core>, node: usize) {
-        if core.node(node).temperature.get() == Temperature::Cold {
-            Sequential::wake(core, node);
-        }
-    }
-
-    #[inline(always)]
-    fn offer<T>(
-        caller: Caller<'_, '_, Sequential>,
-        channel: &Channel<T, Sequential>,
-        value: T,
-    ) -> Result<(), Unsent<T>> {
-        operate::offer(caller, channel, value)
-    }
-
-    #[inline(always)]
-    fn receive<X: Source<S = Sequential>>(
-        caller: Caller<'_, '_, Sequential>,
-        source: &X,
-    ) -> Result<Option<X::Item>, Deadlock> {
-        operate::receive(caller, source)
-    }
-
-    #[inline(always)]
-    fn poll_offer<T>(
-        cx: &FutureCx<Sequential>,
-        _: &Context<'_>,
-        channel: &Channel<T, Sequential>,
-        value: &mut Option<T>,
-        ticket: &mut Option<usize>,
-    ) -> Poll<Result<(), T>> {
-        poll::offer(cx, channel, value, ticket)
-    }
-
-    #[inline(always)]
-    fn poll_receive<X: Source<S = Sequential>>(
-        cx: &FutureCx<Sequential>,
-        _: &Context<'_>,
-        source: &X,
-        ticket: &mut Option<usize>,
-    ) -> Poll<Option<X::Item>> {
-        poll::receive(cx, source, ticket)
-    }
-
-    fn forget(_: &Rc<Core>, _: &usize) {}
-
-    fn outside(_: &Rc<Core>, _: bool) {}
-
-    fn temperature(core: &Rc<Core>, node: usize) -> Temperature {
-        core.temperature(node)
-    }
-
-    fn drain(core: &Rc<Core>) {
-        core.drain();
     }
 }

@@ -12,19 +12,20 @@ use crate::sender::Unsent;
 use crate::source::{Pause, Source};
 use crate::state::{Push, Take};
 
-#[inline(always)]
+#[inline(never)]
 pub(super) fn offer<T>(
     caller: Caller<'_, '_, Sequential>,
     channel: &Channel<T, Sequential>,
     mut value: T,
 ) -> Result<(), Unsent<T>> {
-    let linked = channel.linked();
-    let core = &linked.core;
     loop {
-        if !core.is_chain {
+        let mut state = channel.state();
+        if !state.is_chain {
+            drop(state);
             let (pushed, woken) = channel.push(value);
             match pushed {
                 Push::Done(_) => {
+                    let linked = channel.linked();
                     linked.wake(woken);
                     linked.start_consumers();
                     return Ok(());
@@ -33,16 +34,18 @@ pub(super) fn offer<T>(
                 Push::Full(back) => value = back,
             }
         } else {
-            let pushed = channel.state().push(value);
+            let pushed = state.push(value);
+            drop(state);
             match (pushed, &caller) {
                 (Push::Done(is_full), Caller::Node(cx)) => {
-                    if is_full && linked.is_awaited() {
-                        core.suspend(cx, true);
+                    if is_full && channel.linked().is_awaited() {
+                        cx.core.suspend(cx, true);
                     }
                     return Ok(());
                 }
                 (Push::Done(_), Caller::Outside) => {
-                    linked.consumers.iter().for_each(|node| core.nudge(*node));
+                    let linked = channel.linked();
+                    linked.consumers.iter().for_each(|node| linked.core.nudge(*node));
                     return Ok(());
                 }
                 (Push::Refused(value), _) => return Err(Unsent { value, why: None }),
@@ -91,6 +94,18 @@ pub(super) fn receive<X: Source<S = Sequential>>(
     caller: Caller<'_, '_, Sequential>,
     source: &X,
 ) -> Result<Option<X::Item>, Deadlock> {
+    match source.by_hand(matches!(caller, Caller::Outside)) {
+        Some(item) => Ok(Some(item)),
+        None => receive_slowly(caller, source),
+    }
+}
+
+#[inline(never)]
+#[track_caller]
+fn receive_slowly<X: Source<S = Sequential>>(
+    caller: Caller<'_, '_, Sequential>,
+    source: &X,
+) -> Result<Option<X::Item>, Deadlock> {
     let core = &source.linked().core;
     if !core.is_chain {
         return receive_in_loop(core, &caller, source);
@@ -102,8 +117,7 @@ pub(super) fn receive<X: Source<S = Sequential>>(
     }
 }
 
-/// How someone in a chain waits for a message. Not a closure: between who calls `receive` and the switch
-/// there must be no call, whose return the CPU would predict wrongly.
+/// How someone in a chain waits for a message.
 struct Awaits<'c, 'a>(Caller<'c, 'a, Sequential>);
 
 impl Pause<Sequential> for Awaits<'_, '_> {
@@ -112,7 +126,7 @@ impl Pause<Sequential> for Awaits<'_, '_> {
 
     #[inline(always)]
     fn pause(&mut self, linked: &Linked<Sequential>) -> Result<(), Option<Deadlock>> {
-        if linked.core.await_by_hand(linked) {
+        if linked.core.await_by_hand(linked, matches!(self.0, Caller::Outside)) {
             return Ok(());
         }
         match self.0 {

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use crate::nodes::{in_all_modes, in_other_modes};
+use leno_graph::{Graph, Temperature};
+
+use crate::nodes::{in_all_modes, in_other_modes, range};
 
 #[test]
 fn p33_a_send_into_a_full_channel_suspends() {
@@ -146,4 +148,31 @@ fn nodes_that_need_not_be_deterministic_may_try() {
         let run = graph.build().unwrap();
         assert_eq!(run.outlet(seen).collect::<Vec<_>>(), [None, Some(1), None]);
     });
+}
+
+#[test]
+fn p53_nodes_of_an_embedded_graph_keep_their_names() {
+    let mut inner = Graph::deterministic().sequential();
+    let (tx, numbers) = inner.channel(1);
+    let one = inner.node("one", tx, range(0, 1));
+    let mut graph = Graph::nondeterministic().sequential();
+    let (tx, others) = graph.channel(1);
+    let first = graph.node("first", tx, range(0, 1));
+    graph.embed(inner).unwrap();
+    let (tx, more) = graph.channel(1);
+    let last = graph.node("last", tx, range(0, 1));
+    let run = graph.build().unwrap();
+    assert_eq!([first, one, last].map(|node| run.name(node).to_owned()), ["first", "one", "last"]);
+    assert_eq!(run.outlet(numbers).count(), 1);
+    let temperatures = [first, one, last].map(|node| run.temperature(node));
+    assert_eq!(temperatures, [Temperature::Cold, Temperature::Ended, Temperature::Cold]);
+    drop((others, more));
+
+    let mut graph = Graph::deterministic().sequential();
+    let (tx, _rx) = graph.channel(1);
+    let other = graph.node("other", tx, range(0, 1));
+    let asks = std::panic::AssertUnwindSafe(|| run.name(other).to_owned());
+    let payload = std::panic::catch_unwind(asks).unwrap_err();
+    let message = payload.downcast_ref::<String>().unwrap();
+    assert_eq!(message, "a node belongs to the graph that is asked about it");
 }

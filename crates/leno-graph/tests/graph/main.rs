@@ -4,6 +4,7 @@
 
 mod acceptance;
 mod analysis;
+mod awaits;
 mod build;
 mod cases;
 mod corners;

@@ -12,6 +12,8 @@
 //! Each operation that may block has a helper thread to itself. Time is the kernel's: run inside a
 //! system with virtual time, the loop has virtual time.
 
+mod ended;
+
 use core::any::Any;
 use core::cell::{Cell, RefCell};
 use core::cmp::Reverse;
@@ -19,11 +21,13 @@ use core::time::Duration;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::task::{Wake, Waker};
+use std::sync::{Arc, Weak};
 use std::thread;
 
-use leno_kernel::{Reason, Time, Waiter, Wake as Woken, park, park_until};
+use leno_kernel::Time;
+
+pub(crate) use ended::NodeWaker;
+use ended::{Ended, Look};
 
 /// An event loop. Clones are the same loop.
 ///
@@ -88,44 +92,6 @@ impl PartialOrd for Delayed {
 impl Ord for Delayed {
     fn cmp(&self, other: &Self) -> core::cmp::Ordering {
         (self.at, self.number).cmp(&(other.at, other.number))
-    }
-}
-
-/// The queue that other threads add to, and whom they wake then.
-#[derive(Default)]
-struct Ended {
-    queue: Mutex<EndedQueue>,
-}
-
-#[derive(Default)]
-struct EndedQueue {
-    operations: VecDeque<(u64, Result)>,
-    nodes: Vec<usize>,
-    sleeper: Option<Waiter>,
-}
-
-impl Ended {
-    fn add(&self, add: impl FnOnce(&mut EndedQueue)) {
-        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        add(&mut queue);
-        let sleeper = queue.sleeper.take();
-        drop(queue);
-        if let Some(sleeper) = sleeper {
-            sleeper.wake();
-        }
-    }
-}
-
-/// Wakes a node that is a future, from any thread.
-#[doc(hidden)]
-pub struct NodeWaker {
-    ended: Arc<Ended>,
-    node: usize,
-}
-
-impl Wake for NodeWaker {
-    fn wake(self: Arc<Self>) {
-        self.ended.add(|queue| queue.nodes.push(self.node));
     }
 }
 
@@ -225,7 +191,7 @@ impl EventLoop {
 
     /// What wakes a node that is a future.
     pub(crate) fn waker(&self, node: usize) -> Arc<NodeWaker> {
-        let waker = Arc::new(NodeWaker { ended: self.inner.ended.clone(), node });
+        let waker = Arc::new(NodeWaker::new(self.inner.ended.clone(), node));
         self.inner.wakers.borrow_mut().push(Arc::downgrade(&waker));
         waker
     }
@@ -288,7 +254,7 @@ impl EventLoop {
     }
 
     fn move_ended(&self) {
-        let mut queue = self.inner.ended.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut queue = self.inner.ended.lock();
         let mut tasks = self.inner.tasks.borrow_mut();
         for (number, result) in queue.operations.drain(..) {
             if let Some(then) = self.inner.pending.borrow_mut().remove(&number) {
@@ -301,28 +267,19 @@ impl EventLoop {
     /// Waits until a delayed task is due, or another thread has added something; not if neither can be.
     fn wait(&self) -> bool {
         let due = self.inner.delayed.borrow().peek().map(|first| first.0.at);
-        let mut nodes = self.inner.wakers.borrow_mut();
-        nodes.retain(|node| node.strong_count() > 0);
-        // Whoever else holds a waker of a node that waits may wake it.
-        let others = nodes.iter().any(|node| node.strong_count() > 1);
-        drop(nodes);
-        if due.is_none() && self.inner.pending.borrow().is_empty() && !others {
-            return false;
-        }
-        let mut queue = self.inner.ended.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        if !queue.operations.is_empty() || !queue.nodes.is_empty() {
-            return true;
-        }
-        queue.sleeper = Some(Waiter::current());
-        drop(queue);
-        let woken = match due {
-            Some(due) => park_until(Reason::Io, due),
-            None => park(Reason::Io),
-        };
-        if woken == Woken::Exit {
-            leno_kernel::exit();
-        }
-        true
+        let has_more = due.is_some() || !self.inner.pending.borrow().is_empty();
+        self.inner.ended.wait(due, |queue| {
+            if !queue.operations.is_empty() || !queue.nodes.is_empty() {
+                return Look::Found;
+            }
+            let mut nodes = self.inner.wakers.borrow_mut();
+            nodes.retain(|node| node.strong_count() > 0);
+            // Whoever else holds a waker of a node that waits may wake it.
+            match has_more || nodes.iter().any(|node| node.strong_count() > 1) {
+                true => Look::Wait,
+                false => Look::InVain,
+            }
+        })
     }
 }
 
@@ -330,9 +287,4 @@ impl Default for EventLoop {
     fn default() -> Self {
         EventLoop::new()
     }
-}
-
-/// What wakes a node.
-pub(crate) fn waker(node: &Arc<NodeWaker>) -> Waker {
-    Waker::from(node.clone())
 }
