@@ -1,7 +1,8 @@
 //! `#[preemptible]`: counts the laps of loops, and the activations of functions that call themselves.
 //!
-//! Every loop counts its laps in one local of the function (`Laps`), which looks at the budget
-//! when so many have come together. A `for` loop is cut into strips, so that the loop over a strip has
+//! A loop, and all loops inside it, count their laps in one local (`Laps`), which looks at the budget
+//! when so many have come together. It is gone with the outermost loop, so that a call at the end of a
+//! function stays the last thing that this does. A `for` loop is cut into strips, so that the loop over a strip has
 //! nothing in it but the user's code and can be vectorised as before:
 //!
 //! ```text
@@ -116,40 +117,53 @@ fn instrument(layer: Layer, strip: u32, of: &Signature, block: &mut Block) -> sy
         return Err(syn::Error::new(span, why));
     }
     calls::count(block, &of.ident, &parse_quote!(#layer::charge(1);));
-    let mut loops = Loops::new(layer, strip);
-    loops.visit_block_mut(block);
-    let laps = loops.laps();
-    let statements = &block.stmts;
-    let attributes_first = quote!({ #laps #(#statements)* });
-    *block = syn::parse2(attributes_first)?;
+    Loops { layer, strip, depth: 0 }.visit_block_mut(block);
     Ok(())
 }
 
-/// Puts the counting into the loops of a function or closure.
+/// Puts the counting into the loops of a function.
 struct Loops {
     layer: Layer,
     strip: u32,
-    /// How many there are.
-    found: usize,
+    /// How many loops there are around, in the same function or closure.
+    depth: usize,
 }
 
 impl Loops {
-    fn new(layer: Layer, strip: u32) -> Loops {
-        Loops { layer, strip, found: 0 }
-    }
-
-    /// The local that counts, if there is a loop.
-    fn laps(&self) -> Option<TokenStream> {
-        let (layer, strip, name) = (self.layer, self.strip, laps());
-        (self.found > 0).then(|| quote!(let mut #name = #layer::laps::Laps::new(#strip);))
-    }
-
     /// What a loop's body begins with.
     fn count(&mut self, body: &mut Block) {
         self.visit_block_mut(body);
-        self.found += 1;
         let (statements, name) = (&body.stmts, laps());
-        *body = parse_quote!({ #name.add(1); #(#statements)* });
+        *body = parse_quote!({ #name.lap(); #(#statements)* });
+    }
+
+    /// A loop. What a `for` runs over is looked at before it begins, and is not inside.
+    fn enter(&mut self, looping: &mut Expr) {
+        if let Expr::ForLoop(inner) = looping {
+            self.visit_expr_mut(&mut inner.expr);
+        }
+        self.depth += 1;
+        match looping {
+            Expr::While(inner) => {
+                self.visit_expr_mut(&mut inner.cond);
+                self.count(&mut inner.body);
+            }
+            Expr::Loop(inner) => self.count(&mut inner.body),
+            Expr::ForLoop(inner) => {
+                let may_break = breaks::may_break(inner);
+                self.visit_block_mut(&mut inner.body);
+                *looping = in_strips(self.layer, inner, may_break);
+            }
+            _ => {}
+        }
+        self.depth -= 1;
+        if self.depth == 0 {
+            let (layer, strip, name) = (self.layer, self.strip, laps());
+            *looping = parse_quote!({
+                let mut #name = #layer::laps::Laps::new(#strip);
+                #looping
+            });
+        }
     }
 }
 
@@ -165,31 +179,16 @@ impl VisitMut for Loops {
 
     /// A closure may outlive the function, or run on another thread: it counts for itself.
     fn visit_expr_closure_mut(&mut self, closure: &mut syn::ExprClosure) {
-        if closure.asyncness.is_some() {
-            return;
-        }
-        let mut inner = Loops::new(self.layer, self.strip);
-        inner.visit_expr_mut(&mut closure.body);
-        if let Some(laps) = inner.laps() {
-            let body = &closure.body;
-            closure.body = parse_quote!({ #laps #body });
+        if closure.asyncness.is_none() {
+            let depth = core::mem::take(&mut self.depth);
+            self.visit_expr_mut(&mut closure.body);
+            self.depth = depth;
         }
     }
 
     fn visit_expr_mut(&mut self, expression: &mut Expr) {
         match expression {
-            Expr::While(looping) => {
-                self.visit_expr_mut(&mut looping.cond);
-                self.count(&mut looping.body);
-            }
-            Expr::Loop(looping) => self.count(&mut looping.body),
-            Expr::ForLoop(looping) => {
-                let may_break = breaks::may_break(looping);
-                self.visit_expr_mut(&mut looping.expr);
-                self.visit_block_mut(&mut looping.body);
-                self.found += 1;
-                *expression = in_strips(self.layer, looping, may_break);
-            }
+            Expr::While(_) | Expr::Loop(_) | Expr::ForLoop(_) => self.enter(expression),
             _ => visit_mut::visit_expr_mut(self, expression),
         }
     }

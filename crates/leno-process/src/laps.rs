@@ -2,8 +2,8 @@
 //!
 //! A lap is a unit. Laps are counted down in a local, from as many as the budget has left, at most a strip
 //! of them, and added to what the coroutine has used when none is left. So a budget of units ends after
-//! exactly that many laps, and a long budget costs little. What is left at a function's end is added
-//! without looking.
+//! exactly that many laps, and a long budget costs little. What is left at the end of a loop that is in no
+//! other is added without looking.
 //!
 //! How a `for` loop is cut depends on what it runs over: ranges and slices are split, so that the loop
 //! over a strip is one that the compiler knows; from everything else items are taken. Which of
@@ -34,6 +34,17 @@ impl Laps {
     pub fn new(strip: u32) -> Laps {
         let most = most(strip);
         Laps { left: most, most, strip }
+    }
+
+    /// One lap more.
+    #[inline(always)]
+    pub fn lap(&mut self) {
+        // It was more than 0: a test for 0 is what the machine does along with counting.
+        self.left -= 1;
+        if self.left == 0 {
+            self.most = look(self.most, self.strip);
+            self.left = self.most;
+        }
     }
 
     /// So many laps more. They may be more than there was room for: those of a loop inside count as well.
@@ -170,10 +181,9 @@ pub trait RangeStrip {
 
 /// An integer.
 pub trait Integer: Copy + PartialOrd {
-    /// Where a strip ends that begins here: at most so many further, and not behind `end`, which is not
-    /// before this.
+    /// Where a strip ends that begins here: at most so many further, and not behind `end`.
     fn forward(self, end: Self, most: usize) -> Self;
-    /// How many there are from here to there, the end of a strip.
+    /// How many there are from here to there, the end of a strip; none if that is before.
     fn steps(self, to: Self) -> usize;
 }
 
@@ -189,7 +199,7 @@ macro_rules! integers {
 
             #[inline(always)]
             fn steps(self, to: Self) -> usize {
-                to.wrapping_sub(self) as usize
+                if self < to { to.wrapping_sub(self) as usize } else { 0 }
             }
         }
     )*};
@@ -206,7 +216,7 @@ where
     #[inline(always)]
     fn next_strip(self, most: usize) -> Self::Piece {
         let Range { start, end } = self.items;
-        let to = if start < end { start.forward(end, most) } else { start };
+        let to = start.forward(end, most);
         self.items.start = to;
         self.is_over = to >= end;
         Piece { items: start..to, laps: start.steps(to) }

@@ -59,7 +59,7 @@ impl<I: Iterator> Iterator for Counted<I> {
     #[inline(always)]
     fn next(&mut self) -> Option<I::Item> {
         let item = self.items.next()?;
-        self.laps.add(1);
+        self.laps.lap();
         Some(item)
     }
 

@@ -339,7 +339,7 @@ fn m22_activations_that_call_themselves_are_units() {
             0 => 0,
             n => {
                 let parts = [n - 1; 2].map(in_a_closure_too);
-                parts.iter().sum::<u64>() + [n - 1].map(|n| in_a_closure(n))[0]
+                parts.iter().sum::<u64>() + [n].map(|n| in_a_closure(n - 1))[0]
             }
         }
     }

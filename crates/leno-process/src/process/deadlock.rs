@@ -14,8 +14,9 @@ use leno_kernel::{Co, Name, current_stack};
 use super::mailbox::About;
 
 /// Whose reply each process waits for, as far as it waits without a limit.
-static WAITS: Mutex<Option<HashMap<u64, Arc<About>, BuildHasherDefault<Spread>>>> =
-    Mutex::new(None);
+static WAITS: Mutex<Option<Table>> = Mutex::new(None);
+
+type Table = HashMap<u64, Arc<About>, BuildHasherDefault<Spread>>;
 
 /// How many processes there are whose coroutines have this place: a coroutine whose place has none is no
 /// process.
@@ -64,11 +65,7 @@ pub(super) fn waits_for(callee: &Arc<About>) -> Result<Waits, Vec<Name>> {
 
 /// Those who wait for one another, from `first` to `own`.
 #[cold]
-fn circle<S: core::hash::BuildHasher>(
-    first: &Arc<About>,
-    own: Co,
-    waits: &HashMap<u64, Arc<About>, S>,
-) -> Vec<Name> {
+fn circle(first: &Arc<About>, own: Co, waits: &Table) -> Vec<Name> {
     let next = |about: &&Arc<About>| waits.get(&about.co_bits()).filter(|_| !about.is(own));
     core::iter::successors(Some(first), next).map(|about| about.name.clone()).collect()
 }

@@ -312,10 +312,15 @@ impl<M> Mailbox<M> {
     }
 
     /// A call is about to be served: there is room for another.
+    #[inline]
     pub(crate) fn serves_one(&self) {
-        if !self.has_limit() {
-            return;
+        if self.has_limit() {
+            self.makes_room();
         }
+    }
+
+    #[inline(never)]
+    fn makes_room(&self) {
         let mut inner = self.lock();
         inner.unserved -= 1;
         let next = inner.callers.pop_front();
