@@ -7,7 +7,7 @@
 
 use std::task::{Context, Waker};
 
-use crate::raw::core::Signal;
+use crate::raw::core::{Core, Signal};
 use crate::raw::frame::Frame;
 use crate::raw::link::Owner;
 
@@ -15,7 +15,7 @@ pub(crate) struct Stack<Y, I, C> {
     // Before the owner, so that frames are dropped first: they reach its core.
     frames: Frames,
     pub owner: Owner<Y, I, C>,
-    /// Whether a body has panicked, or is running now.
+    /// Whether a body has panicked.
     pub poisoned: bool,
     /// Whether the frame that was polled last is done.
     done: bool,
@@ -42,6 +42,34 @@ impl Drop for Frames {
     }
 }
 
+/// Poisons a coroutine when it is dropped, by a panic; otherwise it is forgotten, and costs nothing.
+struct Poison<'a>(&'a mut bool);
+
+impl Drop for Poison<'_> {
+    fn drop(&mut self) {
+        *self.0 = true;
+    }
+}
+
+impl Frames {
+    /// Polls the innermost frame: whether it is done. If not, the core's signal says why it has stopped.
+    #[inline]
+    fn poll<Y, I, C>(&mut self, core: &Core<Y, I, C>) -> bool {
+        core.signal.set(Signal::None);
+        let Some(innermost) = self.0.last_mut() else { return false };
+        innermost.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+    }
+
+    /// As [`Frames::poll`]; if the frame is new, it has had its chance to take its arguments.
+    fn poll_new<Y, I, C>(&mut self, core: &Core<Y, I, C>) -> bool {
+        let done = self.poll(core);
+        if done || core.signal.get() != Signal::Call {
+            core.arguments.set(None);
+        }
+        done
+    }
+}
+
 impl<Y, I, C> Stack<Y, I, C> {
     pub(crate) fn new() -> Self {
         Stack { frames: Frames::default(), owner: Owner::new(), poisoned: false, done: false }
@@ -49,6 +77,11 @@ impl<Y, I, C> Stack<Y, I, C> {
 
     pub(crate) fn push(&mut self, frame: Frame) {
         self.frames.0.push(frame);
+    }
+
+    /// Makes room for so many frames.
+    pub(crate) fn reserve(&mut self, frames: usize) {
+        self.frames.0.reserve_exact(frames);
     }
 
     pub(crate) fn depth(&self) -> usize {
@@ -63,40 +96,35 @@ impl<Y, I, C> Stack<Y, I, C> {
         drop(std::mem::take(&mut self.frames));
     }
 
+    /// As [`Stack::run`], for a frame that was never polled.
+    pub(crate) fn run_first(&mut self) -> bool {
+        let poison = Poison(&mut self.poisoned);
+        self.done = self.frames.poll_new(self.owner.core());
+        std::mem::forget(poison);
+        false
+    }
+
     /// Polls the innermost frame: whether it has yielded, as it mostly does. If not, [`Stack::run_on`] comes
     /// next. A panic leaves the coroutine poisoned.
     #[inline]
     pub(crate) fn run(&mut self) -> bool {
-        self.poisoned = true;
-        let done = self.poll_innermost();
-        let yielded = !done && self.owner.core().signal.get() == Signal::Yield;
-        if yielded {
-            self.poisoned = false;
-        } else {
+        let core = self.owner.core();
+        let poison = Poison(&mut self.poisoned);
+        let done = self.frames.poll(core);
+        std::mem::forget(poison);
+        let yielded = !done && core.signal.get() == Signal::Yield;
+        if !yielded {
             self.done = done;
         }
         yielded
     }
 
-    /// Whether the innermost frame is done. If not, the core's signal says why it has stopped.
-    #[inline]
-    fn poll_innermost(&mut self) -> bool {
-        let core = self.owner.core();
-        core.signal.set(Signal::None);
-        let Some(innermost) = self.frames.0.last_mut() else { return false };
-        let done = innermost.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-        if done || core.signal.get() != Signal::Call {
-            core.arguments.set(None);
-        }
-        done
-    }
-
     /// After a poll that has not yielded: polls whichever frame is the innermost until the coroutine stops.
     #[inline(never)]
     pub(crate) fn run_on(&mut self) -> Stop {
-        let mut done = self.done;
+        let (mut done, core) = (self.done, self.owner.core());
+        let poison = Poison(&mut self.poisoned);
         let stop = loop {
-            let core = self.owner.core();
             match core.signal.get() {
                 _ if done => {
                     let frame = self.frames.0.pop().expect("it was polled");
@@ -111,11 +139,11 @@ impl<Y, I, C> Stack<Y, I, C> {
                     Some(frame) => self.frames.0.push(frame),
                     None => break Stop::Stray,
                 },
-                Signal::None => break Stop::Stray,
+                Signal::None | Signal::Capture | Signal::Captured => break Stop::Stray,
             }
-            done = self.poll_innermost();
+            done = self.frames.poll_new(core);
         };
-        self.poisoned = false;
+        std::mem::forget(poison);
         stop
     }
 
@@ -124,7 +152,7 @@ impl<Y, I, C> Stack<Y, I, C> {
         let core = self.owner.core();
         let mut cx = Context::from_waker(Waker::noop());
         for frame in &mut self.frames.0 {
-            core.captured.set(false);
+            core.signal.set(Signal::Capture);
             let done = frame.as_mut().poll(&mut cx);
             debug_assert!(!done, "a suspended frame that is captured stays suspended");
         }

@@ -96,21 +96,25 @@ impl<'de, T: Send + Sync + 'static> Deserialize<'de> for Ext<T> {
 
 /// What externals are, by type and name.
 #[derive(Clone, Default)]
-pub(crate) struct Bindings(Arc<HashMap<(TypeId, String), Arc<dyn Any + Send + Sync>>>);
+pub(crate) struct Bindings(Option<Arc<Bound>>);
+
+type Bound = HashMap<(TypeId, String), Arc<dyn Any + Send + Sync>>;
 
 impl Bindings {
     pub(crate) fn bind<T: Send + Sync + 'static>(&mut self, name: &str, value: Arc<T>) {
-        Arc::make_mut(&mut self.0).insert((TypeId::of::<T>(), name.to_owned()), value);
+        let bound = Arc::make_mut(self.0.get_or_insert_default());
+        bound.insert((TypeId::of::<T>(), name.to_owned()), value);
     }
 
     fn get<T: Send + Sync + 'static>(&self, name: &str) -> Option<Arc<T>> {
-        let value = self.0.get(&(TypeId::of::<T>(), name.to_owned()))?;
+        let value = self.0.as_ref()?.get(&(TypeId::of::<T>(), name.to_owned()))?;
         value.clone().downcast().ok()
     }
 }
 
 impl fmt::Debug for Bindings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.0.keys().map(|(_, name)| name)).finish()
+        let names = self.0.iter().flat_map(|bound| bound.keys().map(|(_, name)| name));
+        f.debug_set().entries(names).finish()
     }
 }

@@ -5,14 +5,14 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use crate::describe::Function;
-use crate::error::RestoreError;
+use crate::image::reader::Reader;
 use crate::point::{Call, Point, Reach, Slot, StepFuture, Suspend};
-use crate::raw::core::Mode;
+use crate::raw::core::Signal;
 use crate::raw::lent;
 use crate::raw::link::Link;
-use crate::rewind::Rewind;
+use crate::rewind::{Rewind, Taken};
 use crate::routine::{Args, Routine};
-use crate::transfer::Capture;
+use crate::transfer::{Capture, Transfer};
 
 /// The first parameter of every resumable function: `co: &mut Co<Yield, Input, Context>`.
 ///
@@ -77,27 +77,44 @@ impl<Y, I, C> Co<Y, I, C> {
         lent::context(&mut self.link).expect("a context is there while the coroutine is driven")
     }
 
-    /// Where a body begins: nothing to rewind to, a frame to rewind to, or an error that was kept.
+    /// Where a body begins: at its beginning, at a suspension, or not at all, for a reason that the reader keeps.
     #[doc(hidden)]
     #[inline]
     pub fn enter(&mut self, function: &'static Function) -> Option<Rewind> {
-        if self.link.core().mode.get() != Mode::Restore {
-            return Some(Rewind::nowhere());
+        if !self.link.core().restoring.get() {
+            return Some(Rewind(0));
         }
-        let frame = self.transfer(|transfer| transfer.read(function));
-        self.or_fail(frame).map(Rewind::to)
+        self.read(|reader| reader.begin(function)).map(Rewind)
     }
 
-    /// Keeps an error for whoever restores: in a frame it would take up space for ever.
+    /// Takes what a body needs from the frame that it rewinds to. If it cannot be had, the reader keeps the reason.
+    /// Out of line, so that bodies are not slowed down by what they do only once.
     #[doc(hidden)]
-    pub fn or_fail<T>(&mut self, result: Result<T, RestoreError>) -> Option<T> {
-        result.map_err(|error| self.transfer(|transfer| transfer.fail(error))).ok()
+    #[cold]
+    #[inline(never)]
+    pub fn rewound<T>(
+        &mut self,
+        rewind: &mut Rewind,
+        take: impl FnOnce(&mut Taken<'_>) -> Option<T>,
+    ) -> Option<T> {
+        self.read(|reader| {
+            let mut frame = Taken { reader, arrived: false };
+            let taken = take(&mut frame);
+            if frame.arrived {
+                rewind.0 = 0;
+            }
+            taken
+        })
     }
 
-    fn transfer<T>(&mut self, with: impl FnOnce(&mut crate::transfer::Transfer) -> T) -> T {
+    #[inline]
+    fn read<T>(&mut self, with: impl FnOnce(&mut Reader) -> Option<T>) -> Option<T> {
         let core = self.link.core();
-        let mut transfer = core.transfer.take().expect("frames are being stored or restored");
-        let result = with(&mut transfer);
+        let mut transfer = core.transfer.take()?;
+        let result = match &mut *transfer {
+            Transfer::Read(reader) => with(reader),
+            Transfer::Write(_) => None,
+        };
         core.transfer.set(Some(transfer));
         result
     }
@@ -139,9 +156,8 @@ impl<Y, I, C> Co<Y, I, C> {
     #[inline(never)]
     pub fn capture(&mut self, function: &'static Function, point: u32) -> Capture<'_> {
         let core = self.link.core();
-        core.captured.set(true);
-        let transfer = core.transfer.take().expect("frames are being stored");
-        Capture::begin(&core.transfer, transfer, function, point)
+        core.signal.set(Signal::Captured);
+        Capture::begin(&core.transfer, function, point)
     }
 
     /// Waits for ever: what is left of a frame that could not be restored.

@@ -59,7 +59,8 @@
 //! # Images and later builds
 //! A frame is found by the name of its function (its path, or `#[resumable(id = "name")]`), and its
 //! suspension by its label: the name of the variable in `let name = ...await`, else of what is called, else
-//! what `#[at("label")]` says. If several share a name, a digest of what is awaited is added to each. So code
+//! what `#[at("label")]` says. If several share a name, a digest of what is awaited is added to each; if that is
+//! the same too, they are numbered in order, and `#[at("label")]` is how another one may come between them. So code
 //! may change between suspensions, and suspensions may be added. If a function, a label or the type of a
 //! local has changed, restoring is refused with an error that says what was found and what is known;
 //! [`Options::rename`] and [`Options::migrate`] help. JSON images are read by name, so that serde's

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use crate::handle::frame_of;
-use crate::raw::core::{Core, Mode, Signal};
+use crate::raw::core::{Core, Signal};
 use crate::raw::link::Link;
 use crate::routine::Routine;
 
@@ -33,6 +33,7 @@ pub trait Point<Y, I, C>: Send + Sized {
     #[doc(hidden)]
     fn held(reach: Reach<Y, I, C>) -> Self::Held;
 
+    /// The frame goes on.
     #[doc(hidden)]
     fn poll(held: &mut Self::Held, reach: Reach<Y, I, C>) -> Poll<Self::Output>;
 }
@@ -118,13 +119,7 @@ impl<Y: Send, I: Send, C> Point<Y, I, C> for Suspend<Y, I> {
 
     #[inline]
     fn poll((): &mut (), reach: Reach<Y, I, C>) -> Poll<I> {
-        let core = reach.core();
-        // There is a signal until the coroutine is resumed, which clears it.
-        if core.signal.get() == Signal::None {
-            core.input.take().map_or(Poll::Pending, Poll::Ready)
-        } else {
-            Poll::Pending
-        }
+        reach.core().input.take().map_or(Poll::Pending, Poll::Ready)
     }
 }
 
@@ -228,11 +223,15 @@ impl<Y, I, C, P: Point<Y, I, C, Held = H>, H> Future for StepFuture<'_, Y, I, C,
     #[inline]
     fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        let core = this.link.core();
-        if core.mode.get() == Mode::Capture {
-            return if core.captured.get() { Poll::Pending } else { Poll::Ready(Step::Capture) };
+        let signal = this.link.core().signal.get();
+        if signal == Signal::None {
+            P::poll(&mut this.slot.held, Reach::new(this.link)).map(Step::Done)
+        } else if signal == Signal::Capture {
+            Poll::Ready(Step::Capture)
+        } else {
+            // It has stopped; the signal is there until the coroutine is resumed, which clears it.
+            Poll::Pending
         }
-        P::poll(&mut this.slot.held, Reach::new(this.link)).map(Step::Done)
     }
 }
 

@@ -110,7 +110,7 @@ impl<Y: Send + 'static, I: Send + 'static, T: Send + 'static, C: 'static> Resuma
         let mut call = Some(entry.call(Seed::new(link).handle(), args));
         let frame = frame_of(link, Some(&mut call));
         this.stack.push(frame);
-        let state = this.drive(context);
+        let state = this.drive(context, Stack::run_first);
         (this, state)
     }
 
@@ -140,14 +140,18 @@ impl<Y: Send + 'static, I: Send + 'static, T: Send + 'static, C: 'static> Resuma
             return Err(ResumeError::Completed(input));
         }
         self.stack.owner.core().input.set(Some(input));
-        Ok(self.drive(context))
+        Ok(self.drive(context, Stack::run))
     }
 
     #[inline]
-    fn drive(&mut self, context: &mut C) -> State<Y, T> {
+    fn drive(
+        &mut self,
+        context: &mut C,
+        run: impl FnOnce(&mut Stack<Y, I, C>) -> bool,
+    ) -> State<Y, T> {
         let link = self.stack.owner.link();
         let lent = lent::lend(link.core(), context);
-        if !self.stack.run()
+        if !run(&mut self.stack)
             && let Some(stop) = self.run_on()
         {
             drop(lent);

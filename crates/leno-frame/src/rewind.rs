@@ -1,51 +1,37 @@
-//! What a body rewinds by: the frame it was stored in, until it has reached its suspension.
+//! What a body rewinds by: the number of the suspension it was stored at, until it has reached it.
 
-use crate::error::RestoreError;
-use crate::image::stored::StoredFrame;
+use crate::image::reader::Reader;
 use crate::persist::Persist;
 
-/// Where a body is to go on; nowhere if it runs for the first time, or has arrived.
+/// Where a body is to go on: a suspension, from 1 on, or nowhere if it runs for the first time or has arrived.
 #[doc(hidden)]
-pub struct Rewind(Option<Box<StoredFrame>>);
+pub struct Rewind(pub(crate) u32);
 
 impl Rewind {
-    #[inline]
-    pub(crate) fn nowhere() -> Self {
-        Rewind(None)
-    }
-
-    pub(crate) fn to(frame: Box<StoredFrame>) -> Self {
-        Rewind(Some(frame))
-    }
-
     /// Whether the suspension is one of these.
     #[inline(always)]
     pub fn within(&self, lo: u32, hi: u32) -> bool {
-        match &self.0 {
-            None => false,
-            Some(frame) => lo <= frame.point() && frame.point() <= hi,
-        }
+        lo <= self.0 && self.0 <= hi
     }
+}
 
-    /// Out of line, so that bodies are not slowed down by what they do only once.
-    #[cold]
-    #[inline(never)]
-    pub fn get<T>(
-        &mut self,
-        read: impl FnOnce(&mut Self) -> Result<T, RestoreError>,
-    ) -> Result<T, RestoreError> {
-        read(self)
-    }
+/// The frame that a body takes its locals from. What is wrong with it the reader keeps.
+#[doc(hidden)]
+pub struct Taken<'a> {
+    pub(crate) reader: &'a mut Reader,
+    pub(crate) arrived: bool,
+}
 
-    /// A local of the frame.
+impl Taken<'_> {
+    /// A local of the frame. Out of line: one copy for each type, not for each suspension.
     #[inline(never)]
-    pub fn take<T: Persist>(&mut self, variable: u16) -> Result<T, RestoreError> {
-        self.0.as_mut().ok_or(RestoreError::NoFrame)?.take(variable)
+    pub fn take<T: Persist>(&mut self, variable: u16) -> Option<T> {
+        self.reader.take(variable)
     }
 
     /// At the suspension, when all locals were taken.
-    #[inline(never)]
-    pub fn arrive(&mut self) -> Result<(), RestoreError> {
-        self.0.take().ok_or(RestoreError::NoFrame)?.finish()
+    pub fn arrive(&mut self) -> Option<()> {
+        self.arrived = true;
+        self.reader.arrive()
     }
 }

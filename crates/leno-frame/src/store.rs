@@ -7,26 +7,26 @@ use crate::image::reader::Reader;
 use crate::image::writer::Writer;
 use crate::image::{Format, Image, Options};
 use crate::persist::Persist;
-use crate::raw::core::{Core, Mode};
+use crate::raw::core::Core;
 use crate::resumable::Resumable;
 use crate::routine::{Entry, Routine};
 use crate::scope;
 use crate::transfer::Transfer;
 
-/// Ends a mode, also when it is left by a panic.
+/// Ends storing or restoring, also when it is left by a panic.
 struct During<'a, Y, I, C>(&'a Core<Y, I, C>);
 
 impl<'a, Y, I, C> During<'a, Y, I, C> {
-    fn new(core: &'a Core<Y, I, C>, mode: Mode, transfer: Transfer) -> Self {
+    fn new(core: &'a Core<Y, I, C>, transfer: Transfer) -> Self {
+        core.restoring.set(matches!(transfer, Transfer::Read(_)));
         core.transfer.set(Some(Box::new(transfer)));
-        core.mode.set(mode);
         During(core)
     }
 }
 
 impl<Y, I, C> Drop for During<'_, Y, I, C> {
     fn drop(&mut self) {
-        self.0.mode.set(Mode::Run);
+        self.0.restoring.set(false);
         self.0.transfer.set(None);
     }
 }
@@ -72,7 +72,7 @@ impl<Y: Send + 'static, I: Send + 'static, T: Send + 'static, C: 'static> Resuma
         }
         let link = self.stack.owner.link();
         let transfer = Transfer::Write(Writer::new(format, buffer, frames));
-        let during = During::new(link.core(), Mode::Capture, transfer);
+        let during = During::new(link.core(), transfer);
         let scope = scope::write();
         self.stack.poll_all();
         drop(scope);
@@ -103,21 +103,19 @@ impl<Y: Send + 'static, I: Send + 'static, T: Send + 'static, C: 'static> Resuma
         let reader = Reader::new(image, options)?;
         let mut this = Self::empty();
         let link = this.stack.owner.link();
+        this.stack.reserve(reader.left());
         this.stack.push(frame_of::<R>(link, None));
-        let during = During::new(link.core(), Mode::Restore, Transfer::Read(reader, None));
+        let during = During::new(link.core(), Transfer::Read(reader));
         let scope = scope::read(&options.bindings);
-        let stop = if this.stack.run() { Stop::Yielded } else { this.stack.run_on() };
+        this.stack.run_first();
+        let stop = this.stack.run_on();
         drop(scope);
-        let transfer = link.core().transfer.take();
+        let mut transfer = link.core().transfer.take();
         drop(during);
-        let Some(Transfer::Read(reader, error)) = transfer.map(|transfer| *transfer) else {
+        let Some(Transfer::Read(reader)) = transfer.as_deref_mut() else {
             unreachable!("what is read from stays where it was put")
         };
-        match (error, stop) {
-            (Some(error), _) => Err(error),
-            (None, Stop::Leaf) => reader.finish().map(|()| this),
-            (None, _) => Err(RestoreError::NoFrame),
-        }
+        reader.finish(matches!(stop, Stop::Leaf)).map(|()| this)
     }
 
     /// Puts the frames of an image in place of those the coroutine has.

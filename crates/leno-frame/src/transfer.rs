@@ -3,10 +3,9 @@
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::describe::Function;
-use crate::error::{RestoreError, StoreError, panic_text};
+use crate::describe::{Function, Place};
+use crate::error::{StoreError, panic_text};
 use crate::image::reader::Reader;
-use crate::image::stored::StoredFrame;
 use crate::image::writer::Writer;
 use crate::persist::Persist;
 use crate::shape;
@@ -14,26 +13,7 @@ use crate::shape;
 /// What the core of a coroutine holds while it is stored or restored.
 pub(crate) enum Transfer {
     Write(Writer),
-    Read(Reader, Option<RestoreError>),
-}
-
-impl Transfer {
-    pub(crate) fn read(
-        &mut self,
-        function: &'static Function,
-    ) -> Result<Box<StoredFrame>, RestoreError> {
-        match self {
-            Transfer::Read(reader, _) => reader.next(function),
-            Transfer::Write(_) => Err(RestoreError::NoFrame),
-        }
-    }
-
-    /// Keeps the first error.
-    pub(crate) fn fail(&mut self, error: RestoreError) {
-        if let Transfer::Read(_, kept) = self {
-            kept.get_or_insert(error);
-        }
-    }
+    Read(Reader),
 }
 
 /// One frame while it is written.
@@ -42,27 +22,33 @@ pub struct Capture<'a> {
     home: &'a Cell<Option<Box<Transfer>>>,
     transfer: Option<Box<Transfer>>,
     function: &'static Function,
-    point: u32,
+    place: &'static Place,
+    /// Whether the shape is not known yet, and what the types so far add up to.
+    asking: bool,
     shape: u32,
     count: u32,
 }
 
 impl<'a> Capture<'a> {
+    #[inline]
     pub(crate) fn begin(
         home: &'a Cell<Option<Box<Transfer>>>,
-        transfer: Box<Transfer>,
         function: &'static Function,
         point: u32,
     ) -> Self {
-        let mut this =
-            Capture { home, transfer: Some(transfer), function, point, shape: 0, count: 0 };
-        this.writer(|writer, function, point| writer.begin(function, function.place(point)));
-        this
+        let (mut transfer, place) = (home.take(), function.place(point));
+        let asking = match transfer.as_deref_mut() {
+            Some(Transfer::Write(writer)) => writer.begin(function, place),
+            _ => unreachable!("frames are being stored"),
+        };
+        Capture { home, transfer, function, place, asking, shape: 0, count: 0 }
     }
 
-    fn writer(&mut self, with: impl FnOnce(&mut Writer, &'static Function, u32)) {
-        if let Some(Transfer::Write(writer)) = self.transfer.as_deref_mut() {
-            with(writer, self.function, self.point);
+    #[inline]
+    fn writer(&mut self) -> Option<&mut Writer> {
+        match self.transfer.as_deref_mut() {
+            Some(Transfer::Write(writer)) => Some(writer),
+            _ => None,
         }
     }
 
@@ -71,34 +57,43 @@ impl<'a> Capture<'a> {
     /// A `Serialize` that panics is an error: the frame must not unwind, or it could not go on.
     #[inline(never)]
     pub fn put<T: Persist>(&mut self, name: &'static str, value: &T) {
-        let (function, place) = (self.function, self.function.place(self.point));
-        let Some(Transfer::Write(writer)) = self.transfer.as_deref_mut() else { return };
-        if writer.wants_shape(function, place) {
+        if self.asking {
             self.shape = self.shape.wrapping_add(shape::at::<T>(self.count));
         }
+        let first = self.count == 0;
         self.count += 1;
-        let put = catch_unwind(AssertUnwindSafe(|| writer.put(name, value)));
+        let Some(writer) = self.writer() else { return };
+        let put = catch_unwind(AssertUnwindSafe(|| writer.put(first, name, value)));
+        if !matches!(put, Ok(Ok(()))) {
+            self.fail(name, put);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn fail(&mut self, local: &'static str, put: std::thread::Result<Result<(), String>>) {
         let cause = match put {
-            Ok(Ok(())) => return,
-            Ok(Err(cause)) => cause,
+            Ok(put) => put.err().unwrap_or_default(),
             Err(payload) => format!("its `Serialize` panicked: {}", panic_text(&*payload)),
         };
-        writer.fail(StoreError::Encode {
-            function: function.name,
-            point: place.label,
-            local: name,
-            cause,
-        });
+        let (function, point) = (self.function.name, self.place.label);
+        if let Some(writer) = self.writer() {
+            writer.fail(StoreError::Encode { function, point, local, cause });
+        }
     }
 
     #[inline(never)]
     pub fn end(mut self) {
-        let shape = self.shape;
-        self.writer(|writer, function, point| writer.end(function, function.place(point), shape));
+        let (function, place) = (self.function, self.place);
+        let asked = self.asking.then_some(self.shape);
+        if let Some(writer) = self.writer() {
+            writer.end(function, place, asked);
+        }
     }
 }
 
 impl Drop for Capture<'_> {
+    #[inline]
     fn drop(&mut self) {
         self.home.set(self.transfer.take());
     }

@@ -5,7 +5,7 @@
 //! program that the compiler refuses as plain code is left out; one that it accepts as plain code and not as
 //! a resumable function is refused by this crate, which is allowed but counted. `LENO_FRAME_PROGRAMS` is how
 //! many are made (8 by default), `LENO_FRAME_SECONDS` for how long further batches are, `LENO_SEED` where
-//! they start.
+//! they start. `LENO_FRAME_SANITIZER=address` lets that sanitizer watch them.
 #![forbid(unsafe_code)]
 
 mod programs;
@@ -20,6 +20,14 @@ use programs::program;
 
 fn from_environment(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
+}
+
+/// The machine that compiles, as the compiler calls it.
+fn host() -> String {
+    let output = Command::new("rustc").arg("-vV").output().expect("rustc runs");
+    let said = String::from_utf8(output.stdout).expect("text");
+    let host = said.lines().find_map(|line| line.strip_prefix("host: "));
+    host.expect("it says where it runs").to_owned()
 }
 
 /// A package whose tests are the given programs.
@@ -59,15 +67,23 @@ impl Batch {
     }
 
     fn cargo(&self, command: &str) -> Output {
-        Command::new(env!("CARGO"))
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo
             .current_dir(&self.place)
             .args([command, "--quiet", "--offline", "--color=never", "--lib"])
             .env("CARGO_TARGET_DIR", self.place.join("target"))
             .env("RUST_BACKTRACE", "0")
             .env_remove("RUSTFLAGS")
-            .env_remove("CARGO_ENCODED_RUSTFLAGS")
-            .output()
-            .expect("cargo runs")
+            .env_remove("CARGO_ENCODED_RUSTFLAGS");
+        if let Ok(sanitizer) = std::env::var("LENO_FRAME_SANITIZER") {
+            // With a target, so that macros, which the compiler itself loads, are left alone.
+            cargo
+                .args(["--target", &host()])
+                .env("CARGO_TARGET_DIR", self.place.join(&sanitizer))
+                .env("RUSTC_BOOTSTRAP", "1")
+                .env("RUSTFLAGS", format!("-Zsanitizer={sanitizer}"));
+        }
+        cargo.output().expect("cargo runs")
     }
 
     /// The programs that an answer of the compiler names.

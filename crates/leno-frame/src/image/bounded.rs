@@ -38,6 +38,7 @@ pub(crate) fn read<T: DeserializeOwned>(
 
 impl Limits {
     /// Runs `read` one level deeper.
+    #[inline]
     fn deeper<T, E: Error>(&self, read: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         let Some(left) = self.nesting.get().checked_sub(1) else {
             return Err(refuse("it is nested too deeply; see `Options::nesting`"));
@@ -48,6 +49,7 @@ impl Limits {
         result
     }
 
+    #[inline]
     fn item<E: Error>(&self) -> Result<(), E> {
         let left = self.items.get().checked_sub(1);
         self.items.set(left.ok_or_else(|| refuse("it has more items than its bytes can mean"))?);
@@ -56,6 +58,8 @@ impl Limits {
 }
 
 /// postcard does not keep the text of an error, so it is put aside.
+#[cold]
+#[inline(never)]
 fn refuse<E: Error>(why: &str) -> E {
     scope::complain(why.to_owned());
     E::custom(why)
@@ -75,6 +79,7 @@ macro_rules! straight {
 
 macro_rules! deeper {
     ($($method:ident($($arg:ident: $ty:ty),*);)*) => { $(
+        #[inline]
         fn $method<V: Visitor<'de>>(self, $($arg: $ty,)* visitor: V) -> Result<V::Value, D::Error> {
             let limits = self.1;
             limits.deeper(|| self.0.$method($($arg,)* Bounded(visitor, limits)))
@@ -125,26 +130,32 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Bounded<'_, V> {
         self.0.expecting(f)
     }
 
+    #[inline]
     fn visit_none<E: Error>(self) -> Result<V::Value, E> {
         self.0.visit_none()
     }
 
+    #[inline]
     fn visit_some<D: Deserializer<'de>>(self, inner: D) -> Result<V::Value, D::Error> {
         self.0.visit_some(Bounded(inner, self.1))
     }
 
+    #[inline]
     fn visit_newtype_struct<D: Deserializer<'de>>(self, inner: D) -> Result<V::Value, D::Error> {
         self.0.visit_newtype_struct(Bounded(inner, self.1))
     }
 
+    #[inline]
     fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<V::Value, A::Error> {
         self.0.visit_seq(Bounded(items, self.1))
     }
 
+    #[inline]
     fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<V::Value, A::Error> {
         self.0.visit_map(Bounded(entries, self.1))
     }
 
+    #[inline]
     fn visit_enum<A: EnumAccess<'de>>(self, variant: A) -> Result<V::Value, A::Error> {
         self.0.visit_enum(Bounded(variant, self.1))
     }
@@ -153,6 +164,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Bounded<'_, V> {
 impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Bounded<'_, S> {
     type Value = S::Value;
 
+    #[inline]
     fn deserialize<D: Deserializer<'de>>(self, inner: D) -> Result<S::Value, D::Error> {
         self.0.deserialize(Bounded(inner, self.1))
     }
@@ -161,6 +173,7 @@ impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Bounded<'_, S> {
 impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Bounded<'_, A> {
     type Error = A::Error;
 
+    #[inline]
     fn next_element_seed<S: DeserializeSeed<'de>>(
         &mut self,
         seed: S,
@@ -177,6 +190,7 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Bounded<'_, A> {
 impl<'de, A: MapAccess<'de>> MapAccess<'de> for Bounded<'_, A> {
     type Error = A::Error;
 
+    #[inline]
     fn next_key_seed<S: DeserializeSeed<'de>>(
         &mut self,
         seed: S,
@@ -185,6 +199,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Bounded<'_, A> {
         self.0.next_key_seed(Bounded(seed, self.1))
     }
 
+    #[inline]
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
         self.0.next_value_seed(Bounded(seed, self.1))
     }
@@ -198,6 +213,7 @@ impl<'de, 'l, A: EnumAccess<'de>> EnumAccess<'de> for Bounded<'l, A> {
     type Error = A::Error;
     type Variant = Bounded<'l, A::Variant>;
 
+    #[inline]
     fn variant_seed<S: DeserializeSeed<'de>>(
         self,
         seed: S,
@@ -210,14 +226,17 @@ impl<'de, 'l, A: EnumAccess<'de>> EnumAccess<'de> for Bounded<'l, A> {
 impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Bounded<'_, A> {
     type Error = A::Error;
 
+    #[inline]
     fn unit_variant(self) -> Result<(), A::Error> {
         self.0.unit_variant()
     }
 
+    #[inline]
     fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, A::Error> {
         self.0.newtype_variant_seed(Bounded(seed, self.1))
     }
 
+    #[inline]
     fn tuple_variant<V: Visitor<'de>>(
         self,
         length: usize,
@@ -226,6 +245,7 @@ impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Bounded<'_, A> {
         self.0.tuple_variant(length, Bounded(visitor, self.1))
     }
 
+    #[inline]
     fn struct_variant<V: Visitor<'de>>(
         self,
         fields: &'static [&'static str],

@@ -16,19 +16,20 @@
 
 pub(crate) mod bounded;
 pub(crate) mod checksum;
+mod compact;
 pub(crate) mod json;
 mod options;
 pub(crate) mod reader;
-pub(crate) mod stored;
 pub(crate) mod varint;
 pub(crate) mod writer;
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 pub use json::FrameImage;
 pub use options::Options;
 
-use crate::error::{ImageError, RestoreError};
+use crate::error::{ImageError, RestoreError, panic_text};
 use crate::persist::Persist;
 use crate::scope;
 use json::JsonImage;
@@ -112,7 +113,7 @@ impl Image {
         match self.format {
             Format::Json => {
                 let Some(value) = JsonImage::parse(&self.bytes)?.yielded else { return Ok(None) };
-                let read = stored::caught(|| serde_json::from_value(value)).map_err(wrong)?;
+                let read = caught(|| serde_json::from_value(value)).map_err(wrong)?;
                 read.map(Some).map_err(|error| wrong(error.to_string()))
             }
             Format::Postcard => {
@@ -122,7 +123,7 @@ impl Image {
                     return Err(wrong(format!("it is of another type than {now}")));
                 }
                 let nesting = options.nesting.unwrap_or(bounded::NESTING);
-                match stored::caught(|| bounded::read::<Y>(bytes, nesting)).map_err(wrong)? {
+                match caught(|| bounded::read::<Y>(bytes, nesting)).map_err(wrong)? {
                     Ok((value, [])) => Ok(Some(value)),
                     Ok(_) => Err(wrong("bytes are left over".into())),
                     Err(error) => Err(wrong(error.to_string())),
@@ -159,4 +160,10 @@ impl fmt::Debug for Image {
             }
         }
     }
+}
+
+/// Runs a user's `Deserialize`: one that panics is an error, whatever bytes it was given.
+fn caught<T>(read: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(read))
+        .map_err(|payload| format!("its `Deserialize` panicked: {}", panic_text(&*payload)))
 }

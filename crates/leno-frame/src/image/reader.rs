@@ -1,15 +1,19 @@
 //! Bytes into frames, one after the other, as bodies ask for them.
+//!
+//! There is one reader for a coroutine; it has one frame at a time, the one that a body rewinds to. The first thing
+//! that is wrong is kept in it: a body that cannot go on waits, and whoever restores asks why.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
-use super::bounded::NESTING;
+use serde_json::{Map, Value};
+
 use super::checksum::checksum;
+use super::compact::Compact;
 use super::json::JsonImage;
-use super::stored::{Locals, StoredFrame};
-use super::{Format, FrameImage, HEADER, Image, MAGIC, Options, VERSION, varint};
-use crate::describe::{Function, id_of};
+use super::{Format, FrameImage, HEADER, Image, MAGIC, Options, VERSION, caught, varint};
+use crate::describe::{Function, Place};
 use crate::error::{ImageError, RestoreError};
+use crate::persist::Persist;
 
 /// Checks a compact image from its first byte to its last.
 pub(crate) fn check(bytes: &[u8]) -> Result<(), ImageError> {
@@ -65,7 +69,7 @@ pub(super) fn yielded(bytes: &[u8]) -> Result<Option<(u32, &[u8])>, ImageError> 
     Ok(Some((shape, &bytes[begin..at])))
 }
 
-fn skip_locals(bytes: &[u8], at: &mut usize, count: usize) -> Result<(), ImageError> {
+pub(super) fn skip_locals(bytes: &[u8], at: &mut usize, count: usize) -> Result<(), ImageError> {
     for _ in 0..count {
         let length = varint::get(bytes, at)?;
         varint::skip(bytes, at, length)?;
@@ -75,25 +79,58 @@ fn skip_locals(bytes: &[u8], at: &mut usize, count: usize) -> Result<(), ImageEr
 
 pub(crate) struct Reader {
     source: Source,
+    /// How many frames were begun.
     depth: usize,
+    frame: Option<Frame>,
+    error: Option<Wrong>,
+}
+
+/// Why a frame cannot be restored; in a box, because it is large and what is read mostly is not.
+pub(super) type Wrong = Box<RestoreError>;
+
+/// The frame that is read: of which function, where that is suspended, how many frames are around it.
+#[derive(Clone, Copy)]
+pub(super) struct Frame {
+    pub function: &'static Function,
+    pub place: &'static Place,
+    pub depth: usize,
+}
+
+impl Frame {
+    /// The shape of its locals, if it is known: it depends on more than the place in a generic function.
+    pub(super) fn shape(&self) -> Option<u32> {
+        let shape = self.place.shape.load(Relaxed);
+        (shape != 0 && !self.function.generic).then_some(shape)
+    }
+
+    #[cold]
+    pub(super) fn cannot_decode(&self, local: &'static str, cause: String) -> Wrong {
+        let (function, point) = (self.function.name, self.place.label);
+        Box::new(RestoreError::Decode { function, point, local, cause })
+    }
+
+    #[cold]
+    pub(super) fn other_shape(&self, now: String) -> Wrong {
+        let (depth, function, point) = (self.depth, self.function.name, self.place.label);
+        Box::new(RestoreError::OtherShape { depth, function, point, now })
+    }
 }
 
 enum Source {
-    Compact { bytes: Arc<[u8]>, at: usize, left: usize, nesting: usize, renames: HashMap<u32, u32> },
-    Json(std::vec::IntoIter<FrameImage>),
+    Compact(Compact),
+    Json(Json),
+}
+
+struct Json {
+    frames: std::vec::IntoIter<FrameImage>,
+    /// Of the frame that is read.
+    locals: Map<String, Value>,
 }
 
 impl Reader {
     pub(crate) fn new(image: &Image, options: &Options) -> Result<Self, ImageError> {
         let source = match image.format {
-            Format::Postcard => {
-                let mut at = HEADER;
-                let left = varint::get(&image.bytes, &mut at)?;
-                let renames = options.renames.iter();
-                let renames = renames.map(|(old, new)| (id_of(old), id_of(new))).collect();
-                let nesting = options.nesting.unwrap_or(NESTING);
-                Source::Compact { bytes: Arc::from(&image.bytes[..]), at, left, nesting, renames }
-            }
+            Format::Postcard => Source::Compact(Compact::new(&image.bytes, options)?),
             Format::Json => {
                 let mut frames = JsonImage::parse(&image.bytes)?.frames;
                 for frame in &mut frames {
@@ -104,74 +141,115 @@ impl Reader {
                         migrate(frame);
                     }
                 }
-                Source::Json(frames.into_iter())
+                Source::Json(Json { frames: frames.into_iter(), locals: Map::new() })
             }
         };
-        Ok(Reader { source, depth: 0 })
+        Ok(Reader { source, depth: 0, frame: None, error: None })
     }
 
-    /// The next frame, if it is one of this function.
-    pub(crate) fn next(
-        &mut self,
-        function: &'static Function,
-    ) -> Result<Box<StoredFrame>, RestoreError> {
+    /// How many frames are to come. The image has been checked: each has its bytes.
+    pub(crate) fn left(&self) -> usize {
+        match &self.source {
+            Source::Compact(source) => source.left,
+            Source::Json(source) => source.frames.len(),
+        }
+    }
+
+    /// Goes on to the next frame, which is to be one of this function: the number of its suspension.
+    pub(crate) fn begin(&mut self, function: &'static Function) -> Option<u32> {
         let depth = self.depth;
-        let (point, locals) = match &mut self.source {
-            Source::Compact { bytes, at, left, nesting, renames } => {
-                *left = left.checked_sub(1).ok_or(RestoreError::NoFrame)?;
-                let id = varint::get_u32(bytes, at)?;
-                let id = renames.get(&id).copied().unwrap_or(id);
-                if id != function.id {
-                    return Err(other_function(depth, function, format!("#{id:08x}")));
-                }
-                let label = varint::get_u32(bytes, at)?;
-                let place = function.places.iter().position(|place| place.id == label);
-                let point =
-                    place.ok_or_else(|| no_such_point(depth, function, format!("#{label:08x}")))?;
-                let shape = varint::get_u32(bytes, at)?;
-                let count = varint::get(bytes, at)?;
-                let start = *at;
-                skip_locals(bytes, at, count)?;
-                let place = &function.places[point];
-                if count != place.locals.len() {
-                    return Err(RestoreError::OtherShape {
-                        depth,
-                        function: function.name,
-                        point: place.label,
-                        now: format!("{}, where the image has {count} values", place.names()),
-                    });
-                }
-                (point, Locals::compact(bytes.clone(), start, *nesting, shape))
-            }
-            Source::Json(frames) => {
-                let frame = frames.next().ok_or(RestoreError::NoFrame)?;
-                if frame.function != function.name {
-                    return Err(other_function(depth, function, frame.function));
-                }
-                let place = function.places.iter().position(|place| place.label == frame.point);
-                let point = place.ok_or_else(|| no_such_point(depth, function, frame.point))?;
-                (point, Locals::Json(frame.locals))
-            }
+        let point = match &mut self.source {
+            Source::Compact(source) => source.begin(function, depth),
+            Source::Json(source) => source.begin(function, depth),
         };
+        let point = self.or_fail(point)?;
         self.depth += 1;
-        Ok(Box::new(StoredFrame::new(function, point as u32 + 1, depth, locals)))
+        let place = &function.places[point];
+        self.frame = Some(Frame { function, place, depth });
+        Some(point as u32 + 1)
     }
 
-    /// Whether all frames were read.
-    pub(crate) fn finish(self) -> Result<(), RestoreError> {
-        match self.source {
-            Source::Compact { left: 0, .. } => Ok(()),
-            Source::Compact { left, .. } => Err(RestoreError::FramesLeft(left)),
-            Source::Json(frames) if frames.len() == 0 => Ok(()),
-            Source::Json(frames) => Err(RestoreError::FramesLeft(frames.len())),
+    #[inline]
+    pub(crate) fn take<T: Persist>(&mut self, variable: u16) -> Option<T> {
+        let frame = self.frame?;
+        let value = match &mut self.source {
+            Source::Compact(source) => source.take(&frame, variable),
+            Source::Json(source) => source.take(&frame, variable),
+        };
+        self.or_fail(value)
+    }
+
+    /// When all locals were taken: whether they had the types that were stored.
+    pub(crate) fn arrive(&mut self) -> Option<()> {
+        let frame = self.frame?;
+        let arrived = match &mut self.source {
+            Source::Compact(source) => source.arrive(&frame),
+            Source::Json(_) => Ok(()),
+        };
+        self.or_fail(arrived)
+    }
+
+    /// Keeps the first error.
+    #[inline]
+    fn or_fail<T>(&mut self, result: Result<T, Wrong>) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.error.get_or_insert(error);
+                None
+            }
+        }
+    }
+
+    /// What was wrong, if something was; otherwise whether all frames were read.
+    pub(crate) fn finish(&mut self, arrived: bool) -> Result<(), RestoreError> {
+        match (self.error.take(), self.left()) {
+            (Some(error), _) => Err(*error),
+            (None, _) if !arrived => Err(RestoreError::NoFrame),
+            (None, 0) => Ok(()),
+            (None, left) => Err(RestoreError::FramesLeft(left)),
         }
     }
 }
 
-fn other_function(depth: usize, function: &'static Function, found: String) -> RestoreError {
-    RestoreError::OtherFunction { depth, expected: function.name, found }
+impl Json {
+    fn begin(&mut self, function: &'static Function, depth: usize) -> Result<usize, Wrong> {
+        let frame = self.frames.next().ok_or(RestoreError::NoFrame)?;
+        if frame.function != function.name {
+            return Err(other_function(depth, function, frame.function));
+        }
+        let place = function.places.iter().position(|place| place.label == frame.point);
+        let point = place.ok_or_else(|| no_such_point(depth, function, frame.point))?;
+        self.locals = frame.locals;
+        Ok(point)
+    }
+
+    fn take<T: Persist>(&mut self, frame: &Frame, variable: u16) -> Result<T, Wrong> {
+        let Some((_, local)) = frame.place.locals.iter().find(|(known, _)| *known == variable)
+        else {
+            return Err(RestoreError::NoFrame.into());
+        };
+        let found = self.locals.remove(*local);
+        let missing = found.is_none();
+        match caught(|| serde_json::from_value(found.unwrap_or(Value::Null))) {
+            Ok(Ok(value)) => Ok(value),
+            Ok(Err(_)) if missing => {
+                let (function, point) = (frame.function.name, frame.place.label);
+                Err(RestoreError::MissingLocal { function, point, local }.into())
+            }
+            Ok(Err(error)) => Err(frame.cannot_decode(local, error.to_string())),
+            Err(cause) => Err(frame.cannot_decode(local, cause)),
+        }
+    }
 }
 
-fn no_such_point(depth: usize, function: &'static Function, found: String) -> RestoreError {
-    RestoreError::NoSuchPoint { depth, function: function.name, found, known: function.labels() }
+#[cold]
+pub(super) fn other_function(depth: usize, function: &'static Function, found: String) -> Wrong {
+    RestoreError::OtherFunction { depth, expected: function.name, found }.into()
+}
+
+#[cold]
+pub(super) fn no_such_point(depth: usize, function: &'static Function, found: String) -> Wrong {
+    let known = function.labels();
+    RestoreError::NoSuchPoint { depth, function: function.name, found, known }.into()
 }

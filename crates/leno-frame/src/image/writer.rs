@@ -15,8 +15,7 @@ use crate::shape;
 pub(crate) struct Writer {
     format: Format,
     bytes: Vec<u8>,
-    /// How many locals the current frame has so far, and where its shape will be.
-    count: usize,
+    /// Where the shape of the current frame is.
     head: usize,
     error: Option<StoreError>,
     /// Whether frames may still come; of JSON only.
@@ -37,31 +36,39 @@ impl Writer {
             }
             Format::Json => bytes.extend_from_slice(json::START.as_bytes()),
         }
-        Writer { format, bytes, count: 0, head: 0, error: None, open: true }
+        Writer { format, bytes, head: 0, error: None, open: true }
     }
 
-    /// Whether the shape of a frame is not known yet: once it is, its type alone says what it is.
-    pub(crate) fn wants_shape(&self, function: &Function, place: &Place) -> bool {
-        self.format == Format::Postcard && (function.generic || place.shape.load(Relaxed) == 0)
-    }
-
-    pub(crate) fn begin(&mut self, function: &Function, place: &Place) {
-        self.count = 0;
+    /// Begins a frame: whether its shape is to be found out. Once it is known, its place alone says what it is,
+    /// unless its function is generic.
+    pub(crate) fn begin(&mut self, function: &Function, place: &Place) -> bool {
         match self.format {
             Format::Postcard => {
-                self.bytes.extend_from_slice(&function.id.to_le_bytes());
-                self.bytes.extend_from_slice(&place.id.to_le_bytes());
-                self.head = self.bytes.len();
-                self.bytes.extend_from_slice(&[0; 4]);
+                let shape = if function.generic { 0 } else { place.shape.load(Relaxed) };
+                let mut numbers = [0; 12];
+                numbers[..4].copy_from_slice(&function.id.to_le_bytes());
+                numbers[4..8].copy_from_slice(&place.id.to_le_bytes());
+                numbers[8..].copy_from_slice(&shape.to_le_bytes());
+                self.bytes.extend_from_slice(&numbers);
+                self.head = self.bytes.len() - 4;
                 varint::put(&mut self.bytes, place.locals.len());
+                shape == 0
             }
-            Format::Json => json::begin(&mut self.bytes, function.name, place.label),
+            Format::Json => {
+                json::begin(&mut self.bytes, function.name, place.label);
+                false
+            }
         }
     }
 
-    pub(crate) fn put<T: Persist>(&mut self, name: &str, value: &T) -> Result<(), String> {
-        let first = self.count == 0;
-        self.count += 1;
+    /// Writes a local, the first of its frame or a further one.
+    #[inline]
+    pub(crate) fn put<T: Persist>(
+        &mut self,
+        first: bool,
+        name: &str,
+        value: &T,
+    ) -> Result<(), String> {
         let start = self.bytes.len();
         match self.format {
             Format::Postcard => {
@@ -72,9 +79,7 @@ impl Writer {
                 if length < 0x80 {
                     self.bytes[start] = length as u8;
                 } else {
-                    let mut prefix = Vec::with_capacity(9);
-                    varint::put(&mut prefix, length);
-                    self.bytes.splice(start..=start, prefix);
+                    self.long(start, length);
                 }
                 Ok(())
             }
@@ -87,20 +92,28 @@ impl Writer {
         }
     }
 
-    pub(crate) fn end(&mut self, function: &Function, place: &Place, shape: u32) {
-        if self.format == Format::Json {
-            return self.bytes.extend_from_slice(json::END_OF_FRAME.as_bytes());
-        }
-        let shape = if self.wants_shape(function, place) {
-            let shape = shape | 1;
-            if !function.generic {
-                place.shape.store(shape, Relaxed);
+    /// Makes room for a length of more than one byte, where one byte was left for it.
+    #[cold]
+    #[inline(never)]
+    fn long(&mut self, start: usize, length: usize) {
+        let mut prefix = Vec::with_capacity(9);
+        varint::put(&mut prefix, length);
+        self.bytes.splice(start..=start, prefix);
+    }
+
+    /// Ends a frame, with what its types add up to if that was to be found out.
+    pub(crate) fn end(&mut self, function: &Function, place: &Place, asked: Option<u32>) {
+        match (self.format, asked) {
+            (Format::Json, _) => self.bytes.extend_from_slice(json::END_OF_FRAME.as_bytes()),
+            (Format::Postcard, None) => {}
+            (Format::Postcard, Some(asked)) => {
+                let shape = asked | 1;
+                if !function.generic {
+                    place.shape.store(shape, Relaxed);
+                }
+                self.bytes[self.head..self.head + 4].copy_from_slice(&shape.to_le_bytes());
             }
-            shape
-        } else {
-            place.shape.load(Relaxed)
-        };
-        self.bytes[self.head..self.head + 4].copy_from_slice(&shape.to_le_bytes());
+        }
     }
 
     /// The value the coroutine is suspended with. After the frames.
@@ -108,7 +121,7 @@ impl Writer {
         let put = catch_unwind(AssertUnwindSafe(|| match self.format {
             Format::Postcard => {
                 self.bytes.extend_from_slice(&shape::at::<T>(0).to_le_bytes());
-                self.put("", value)
+                self.put(true, "", value)
             }
             Format::Json => {
                 self.end_of_frames();

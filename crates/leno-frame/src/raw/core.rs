@@ -6,25 +6,21 @@ use std::ptr::NonNull;
 use super::frame::Frame;
 use crate::transfer::Transfer;
 
-/// What is being done with a coroutine.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Mode {
-    Run,
-    /// Each frame is polled once and writes what it holds.
-    Capture,
-    /// Each frame reads what it holds and goes to its suspension.
-    Restore,
-}
-
-/// Why the innermost frame has stopped.
+/// What a frame that is polled is to do, and then why it has stopped. One cell for both: a suspension looks at it
+/// twice in each resume.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Signal {
-    /// For no reason this crate knows of: it awaits somebody else's future, or could not be restored.
+    /// Go on. If it is still there afterwards, the frame has stopped for no reason this crate knows of: it awaits
+    /// somebody else's future, or could not be restored.
     None,
     Yield,
     Call,
     /// It has reached the suspension it was stored at.
     Leaf,
+    /// Write what is live, and wait again.
+    Capture,
+    /// It has.
+    Captured,
 }
 
 pub(crate) struct Core<Y, I, C> {
@@ -38,10 +34,9 @@ pub(crate) struct Core<Y, I, C> {
     pub context: Cell<Option<NonNull<C>>>,
     /// See `lent`: set only until a new frame was polled once.
     pub arguments: Cell<Option<NonNull<()>>>,
-    pub mode: Cell<Mode>,
     pub signal: Cell<Signal>,
-    /// While capturing: whether the frame that is polled has written itself.
-    pub captured: Cell<bool>,
+    /// Whether each new frame reads what it holds and goes to its suspension.
+    pub restoring: Cell<bool>,
     /// While capturing or restoring: where frames go to or come from.
     pub transfer: Cell<Option<Box<Transfer>>>,
 }
@@ -55,9 +50,8 @@ impl<Y, I, C> Core<Y, I, C> {
             returned: Cell::new(None),
             context: Cell::new(None),
             arguments: Cell::new(None),
-            mode: Cell::new(Mode::Run),
             signal: Cell::new(Signal::None),
-            captured: Cell::new(false),
+            restoring: Cell::new(false),
             transfer: Cell::new(None),
         }
     }

@@ -117,6 +117,14 @@ pub(crate) struct Point {
     pub env: Vec<(String, VarId)>,
 }
 
+impl Point {
+    /// A suspension of which nothing else is known yet.
+    pub(crate) fn new(operand: Expr, label: String, span: Span) -> Self {
+        let (code, live, env) = (Facts::default(), Set::new(), Vec::new());
+        Point { id: 0, operand, code, label, span, live, env }
+    }
+}
+
 /// Which suspensions are inside a node, and what is live around it.
 #[derive(Default, Debug, Clone)]
 pub(crate) struct Extent {

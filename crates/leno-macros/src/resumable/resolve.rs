@@ -27,7 +27,8 @@ pub(crate) struct Resolve {
     co: String,
     scopes: Vec<Vec<(String, VarId)>>,
     next_point: u32,
-    labels: HashSet<String>,
+    /// The numbers of the labels so far. Compact images find suspensions by these, so they differ.
+    labels: HashSet<u32>,
     /// Names that macros may have declared: by which, and after which suspension.
     declared: HashMap<String, (String, u32)>,
 }
@@ -205,7 +206,7 @@ impl Resolve {
         // Only equal suspensions are told apart by their order.
         let mut label = point.label.clone();
         let mut number = 1;
-        while !self.labels.insert(label.clone()) {
+        while !self.labels.insert(hash(label.bytes())) {
             number += 1;
             label = format!("{}#{number}", point.label);
         }
@@ -224,9 +225,56 @@ fn as_name(e: &Expr) -> Option<&Ident> {
 /// a name, so that inserting another one cannot make a stored frame go on at the wrong place.
 fn digest(e: &Expr) -> u16 {
     let text = e.to_token_stream().to_string();
-    let hash = text
-        .bytes()
-        .filter(|byte| !byte.is_ascii_whitespace())
-        .fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    let hash = hash(text.bytes().filter(|byte| !byte.is_ascii_whitespace()));
     (hash ^ (hash >> 16)) as u16
+}
+
+/// FNV-1a, as leno-frame makes numbers of labels.
+fn hash(text: impl Iterator<Item = u8>) -> u32 {
+    text.fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use proc_macro2::Span;
+    use syn::{Ident, parse_quote};
+
+    use super::{Resolve, hash};
+    use crate::resumable::ir::Point;
+
+    fn resolve() -> Resolve {
+        Resolve::new(HashMap::new(), &name("co"))
+    }
+
+    fn name(name: &str) -> Ident {
+        Ident::new(name, Span::call_site())
+    }
+
+    #[test]
+    fn there_are_as_many_variables_as_have_numbers() {
+        let mut resolve = resolve();
+        let names = |count| (0..count).map(|_| (name("x"), false)).collect();
+        assert_eq!(resolve.declare(names(65_536)).len(), 65_536);
+        assert!(resolve.errors.is_empty());
+        assert!(resolve.declare(names(2)).is_empty());
+        let said = resolve.errors[0].to_string();
+        assert_eq!(said, "a resumable fn has at most 65,536 variables");
+    }
+
+    /// Two words with the same number are known; a compact image could not tell them apart.
+    #[test]
+    fn labels_with_the_same_number_are_told_apart() {
+        assert_eq!(hash("costarring".bytes()), hash("liquid".bytes()));
+        let mut resolve = resolve();
+        let mut labels = Vec::new();
+        for label in ["costarring", "liquid", "other"] {
+            let mut point =
+                Point::new(parse_quote!(co.suspend(1)), label.into(), Span::call_site());
+            resolve.point(&mut point);
+            labels.push(point.label);
+        }
+        assert_eq!(labels, ["costarring", "liquid#2", "other"]);
+    }
 }

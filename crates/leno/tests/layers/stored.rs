@@ -3,8 +3,10 @@
 
 use std::process::Command;
 
+use leno::frame::journal::{Journal, JournalError, Journaled};
 use leno::frame::{Co, Format, Image, Options, Resumable, State, resumable};
 use leno::process::{Plan, Refused, System, process};
+use leno::{Coroutine, Step, Suspender};
 use serde::{Deserialize, Serialize};
 
 type Dialogue = Co<String, String>;
@@ -139,33 +141,21 @@ fn i03_in_the_new_process() {
     system.run().unwrap();
 }
 
-/// A body that is a function of its inputs, stored as those.
-#[derive(Serialize, Deserialize, Default)]
-struct Journal {
-    inputs: Vec<u32>,
-    outputs: Vec<u32>,
-}
+type Sum = Coroutine<u32, u32, u32>;
 
-impl Journal {
-    /// Runs a body up to where the journal ends; `Err` with the first output that differs.
-    fn replay(
-        &self,
-        body: impl FnOnce(&leno::Suspender<u32, u32>, u32) -> u32 + 'static,
-    ) -> Result<leno::Coroutine<u32, u32, u32>, (usize, u32)> {
-        let co = leno::Coroutine::new(body);
-        for (at, (input, output)) in self.inputs.iter().zip(&self.outputs).enumerate() {
-            let (leno::Step::Suspended(found) | leno::Step::Finished(found)) = co.resume(*input);
-            if found != *output {
-                return Err((at, found));
-            }
-        }
-        Ok(co)
-    }
+/// Starts a body on a stack, and says how it goes on.
+fn on_a_stack(co: Sum, first: u32) -> (impl FnMut(u32) -> State<u32, u32>, State<u32, u32>) {
+    let mut go = move |input| match co.resume(input) {
+        Step::Suspended(output) => State::Suspended(output),
+        Step::Finished(result) => State::Complete(result),
+    };
+    let state = go(first);
+    (go, state)
 }
 
 /// On an ordinary stack, as deep as it likes: nothing of it is data.
-fn running_sum(co: &leno::Suspender<u32, u32>, first: u32) -> u32 {
-    fn deeper(co: &leno::Suspender<u32, u32>, sum: u32, left: u32) -> u32 {
+fn running_sum(co: &Suspender<u32, u32>, first: u32) -> u32 {
+    fn deeper(co: &Suspender<u32, u32>, sum: u32, left: u32) -> u32 {
         match left {
             0 => sum,
             _ => deeper(co, sum + co.suspend(sum), left - 1),
@@ -176,24 +166,28 @@ fn running_sum(co: &leno::Suspender<u32, u32>, first: u32) -> u32 {
 
 #[test]
 fn c12_a_deterministic_body_on_a_stack_is_stored_as_a_journal_and_drift_is_refused() {
-    let co = leno::Coroutine::new(running_sum);
-    let mut journal = Journal::default();
-    for input in [1, 2, 3] {
-        let leno::Step::Suspended(output) = co.resume(input) else { panic!("too early") };
-        journal.inputs.push(input);
-        journal.outputs.push(output);
+    let sum = |first| on_a_stack(Coroutine::new(running_sum), first);
+    let (mut body, state) = Journaled::start("sum", 1, sum).unwrap();
+    assert_eq!(state, State::Suspended(1));
+    for input in [2, 3] {
+        body.resume(input).unwrap();
     }
-    drop(co);
-    let stored = serde_json::to_string(&journal).unwrap();
-    let journal: Journal = serde_json::from_str(&stored).unwrap();
-    let co = journal.replay(running_sum).map_err(|drift| format!("{drift:?}")).unwrap();
-    assert_eq!(co.resume(4), leno::Step::Suspended(10));
-    assert_eq!(co.resume(5), leno::Step::Finished(15));
+    let bytes = body.journal().to_bytes();
+    drop(body);
+    let journal = Journal::from_bytes(&bytes).unwrap();
+    let (mut body, state) = Journaled::replay("sum", &journal, sum).unwrap();
+    assert_eq!(state, State::Suspended(6));
+    assert_eq!(body.resume(4).unwrap(), State::Suspended(10));
+    assert_eq!(body.resume(5).unwrap(), State::Complete(15));
     // A later build that computes otherwise is found out where it first differs, before it goes on.
-    let drifted = journal.replay(|co, first| {
-        let second = co.suspend(first);
-        co.suspend(first * second);
-        0
-    });
-    assert_eq!(drifted.err(), Some((1, 2)));
+    let product = |first| {
+        let body = |co: &Suspender<u32, u32>, first| {
+            let second = co.suspend(first);
+            co.suspend(first * second);
+            0
+        };
+        on_a_stack(Coroutine::new(body), first)
+    };
+    let drifted = Journaled::replay("sum", &journal, product);
+    assert!(matches!(drifted, Err(JournalError::Drift { step: 1 })));
 }

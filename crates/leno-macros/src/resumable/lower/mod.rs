@@ -126,10 +126,11 @@ impl<'a> Lower<'a> {
         if self.var(id).mutable { quote!(mut #name) } else { quote!(#name) }
     }
 
-    /// The value that `get` finds, or else the end of this frame: the error is kept by the coroutine.
-    fn or_fail(&self, get: TokenStream) -> TokenStream {
+    /// What `taken` takes from the frame, or else the end of it: the error is kept by the coroutine.
+    fn rewound(&self, taken: TokenStream) -> TokenStream {
         let (co, value, label) = (&self.co, hidden("__value"), frame_label());
-        quote!(match #co.or_fail(#get) {
+        let (rewind, frame) = (rewind(), hidden("__frame"));
+        quote!(match #co.rewound(&mut #rewind, |#frame| { #taken }) {
             ::core::option::Option::Some(#value) => #value,
             ::core::option::Option::None => break #label,
         })

@@ -5,7 +5,7 @@ use quote::{quote, quote_spanned};
 use syn::Error;
 
 use super::block::Draft;
-use super::{Lower, Place, Slots, hidden, hidden_at, rewind, within};
+use super::{Lower, Place, Slots, hidden, hidden_at, within};
 use crate::resumable::ir::{Extent, Node, Point, Set, VarId};
 use crate::resumable::normal::TEMPORARY;
 
@@ -56,18 +56,18 @@ impl Lower<'_> {
     /// `let (live.., point) = if rewinding here { from the frame } else { code before };`
     fn before_point(&mut self, point: &Point, draft: &mut Draft, later: &Set) {
         draft.declare(&point.code.mentions);
-        let (co, rewind, frame) = (self.co.clone(), rewind(), hidden("__frame"));
+        let (co, frame) = (self.co.clone(), hidden("__frame"));
         let kept: Vec<VarId> =
             draft.locals.iter().filter(|id| point.live.contains(id)).copied().collect();
         let takes = kept.iter().map(|id| self.take(*id));
         let pats: Vec<TokenStream> = kept.iter().map(|id| self.pat(*id)).collect();
         let names: Vec<Ident> = kept.iter().map(|id| self.name_at(*id, point.span)).collect();
         let (slot, taken) = (hidden("__point"), hidden("__taken"));
-        let restore = self.or_fail(quote!(#rewind.get(|#frame| {
+        let restore = self.rewound(quote!(
             let #taken = (#(#takes,)*);
             #frame.arrive()?;
-            ::core::result::Result::Ok(#taken)
-        })));
+            ::core::option::Option::Some(#taken)
+        ));
         let (here, operand) = (within((point.id, point.id)), &point.operand);
         let before = std::mem::take(&mut draft.code);
         let hold = quote_spanned!(point.span=> #co.hold(#slot));
@@ -125,8 +125,7 @@ impl Lower<'_> {
         let restore = if takes.is_empty() {
             taken
         } else {
-            let (rewind, frame) = (rewind(), hidden("__frame"));
-            self.or_fail(quote!(#rewind.get(|#frame| ::core::result::Result::Ok(#taken))))
+            self.rewound(quote!(::core::option::Option::Some(#taken)))
         };
         let (here, before) = (within((at.lo, at.hi)), std::mem::take(&mut draft.code));
         draft.code = if kept.is_empty() && filled.is_empty() {

@@ -9,7 +9,7 @@ use syn::{
 
 use super::Normal;
 use crate::resumable::find::{block_suspends, suspends, wants_node};
-use crate::resumable::ir::{Branch, Extent, Facts, If, Line, Match, Node, Point, Seq, Set};
+use crate::resumable::ir::{Branch, Extent, If, Line, Match, Node, Point, Seq};
 use crate::resumable::names::has_let;
 
 impl Normal {
@@ -28,15 +28,7 @@ impl Normal {
                 let operand = self.value(*e.base, out);
                 let label = label.unwrap_or_else(|| callee(&operand));
                 *self.counts.entry(label.clone()).or_default() += 1;
-                Node::Point(Box::new(Point {
-                    id: 0,
-                    operand,
-                    code: Facts::default(),
-                    label,
-                    span,
-                    live: Set::new(),
-                    env: Vec::new(),
-                }))
+                Node::Point(Box::new(Point::new(operand, label, span)))
             }
             Expr::If(e) => self.if_else(e, out),
             Expr::Match(e) => self.matching(e, out),
