@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::io::{self, BufRead, ErrorKind, Read};
-use std::net::Shutdown;
+use std::net::{Shutdown, SocketAddr};
 use std::time::Duration;
 
 use leno::channel::select;
@@ -24,6 +24,8 @@ const FAREWELL: Duration = Duration::from_secs(1);
 
 /// A request.
 pub struct Request<'c> {
+    /// From where it came, unless the client had gone before that could be asked.
+    pub peer: Option<SocketAddr>,
     /// What it begins with.
     pub head: Head,
     /// The rest, to be read.
@@ -33,6 +35,7 @@ pub struct Request<'c> {
 /// One connection.
 pub(super) struct Connection<'a, H> {
     pub(super) stream: &'a TcpStream,
+    pub(super) peer: Option<SocketAddr>,
     pub(super) stopped: &'a Stopped,
     pub(super) limits: &'a Limits,
     pub(super) handler: &'a H,
@@ -129,7 +132,7 @@ impl<H: Fn(&mut Request<'_>, Answer<'_>) -> io::Result<()>> Connection<'_, H> {
         let given = Cell::new(Given::Nothing);
         let ending = head.keeps_alive().then_some(self.stopped);
         let answer = Answer::new(self.stream, &given, (&head.method, head.version), ending);
-        let mut request = Request { head, body };
+        let mut request = Request { peer: self.peer, head, body };
         let handled = (self.handler)(&mut request, answer);
         match (given.get(), handled) {
             (Given::Whole, Ok(())) => Ok(request.body.skip(SKIPPED)),

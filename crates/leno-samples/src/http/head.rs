@@ -1,5 +1,6 @@
 //! What a request begins with.
 
+use std::mem::MaybeUninit;
 use std::str;
 
 /// As many headers may a head have.
@@ -29,9 +30,9 @@ pub(super) struct Refused(pub(super) u16);
 impl Head {
     /// The head that these bytes begin with, and how long it is; `None` if there is more to come.
     pub(super) fn parse(bytes: &[u8]) -> Result<Option<(Head, usize)>, Refused> {
-        let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
-        let mut request = httparse::Request::new(&mut headers);
-        let length = match request.parse(bytes) {
+        let mut headers = [const { MaybeUninit::uninit() }; MOST_HEADERS];
+        let mut request = httparse::Request::new(&mut []);
+        let length = match request.parse_with_uninit_headers(bytes, &mut headers) {
             Ok(httparse::Status::Complete(length)) => length,
             Ok(httparse::Status::Partial) => return Ok(None),
             Err(httparse::Error::TooManyHeaders) => return Err(Refused(431)),

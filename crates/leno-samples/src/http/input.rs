@@ -11,8 +11,11 @@ const READ: usize = 8 * 1024;
 /// worth: a head is looked at as a whole.
 pub(super) struct Input {
     stream: TcpStream,
+    /// Room, which is kept: making it anew would write all of it for every request.
     bytes: Vec<u8>,
-    /// How many of them were taken.
+    /// How many of them have come.
+    came: usize,
+    /// How many of those were taken.
     taken: usize,
     /// A body has begun, and was not read to its end.
     pub(super) is_in_body: bool,
@@ -20,23 +23,26 @@ pub(super) struct Input {
 
 impl Input {
     pub(super) fn new(stream: TcpStream) -> Input {
-        Input { stream, bytes: Vec::new(), taken: 0, is_in_body: false }
+        Input { stream, bytes: Vec::new(), came: 0, taken: 0, is_in_body: false }
     }
 
     /// What is there.
     pub(super) fn buffered(&self) -> &[u8] {
-        &self.bytes[self.taken..]
+        &self.bytes[self.taken..self.came]
     }
 
     /// Waits for more; how much, which is nothing at the end.
     pub(super) fn fill(&mut self) -> io::Result<usize> {
-        self.bytes.drain(..self.taken);
+        self.bytes.copy_within(self.taken..self.came, 0);
+        self.came -= self.taken;
         self.taken = 0;
-        let had = self.bytes.len();
-        self.bytes.resize(had + READ, 0);
-        let read = self.stream.read(&mut self.bytes[had..]);
-        self.bytes.truncate(had + read.as_ref().map_or(0, |count| *count));
-        read
+        let wanted = self.came + READ;
+        if self.bytes.len() < wanted {
+            self.bytes.resize(wanted, 0);
+        }
+        let count = self.stream.read(&mut self.bytes[self.came..wanted])?;
+        self.came += count;
+        Ok(count)
     }
 }
 

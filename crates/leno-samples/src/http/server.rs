@@ -56,6 +56,8 @@ pub fn serve(
 ) -> bool {
     serve::serve(listener, stopped, limits.server, |stream| {
         // That a client went away is no news, and the handler knows of its own errors.
-        let _ended = Connection { stream: &stream, stopped, limits, handler: &handler }.serve();
+        let peer = stream.peer_addr().ok();
+        let connection = Connection { stream: &stream, peer, stopped, limits, handler: &handler };
+        let _ended = connection.serve();
     })
 }
