@@ -53,6 +53,21 @@ impl Kept {
     }
 }
 
+/// A routine that sessions can run, a `#[resumable]` function for which all this is true:
+/// - what it suspends with says what it waits for: a [`Wait`], a `String`, or what can be made into a [`Wait`];
+/// - what it goes on with can be made of what wakes it: see [`FromWake`];
+/// - what it returns can be written as JSON;
+/// - what it is lent is [`Stage`], or nothing.
+pub trait SessionRoutine:
+    Routine<Yield: Into<Wait>, Input: FromWake, Output: Serialize, Context: Lent>
+{
+}
+
+impl<R> SessionRoutine for R where
+    R: Routine<Yield: Into<Wait>, Input: FromWake, Output: Serialize, Context: Lent>
+{
+}
+
 /// What came of a step.
 pub(crate) enum Said {
     Waits(Wait),
@@ -125,11 +140,7 @@ where
 
 impl<R, A, F> Kind for Registered<R, A, F>
 where
-    R: Routine,
-    R::Yield: Into<Wait>,
-    R::Input: FromWake,
-    R::Output: Serialize,
-    R::Context: Lent,
+    R: SessionRoutine,
     A: DeserializeOwned + Send + 'static,
     F: Entry<R, A> + Clone + Send + Sync + 'static,
 {
@@ -183,11 +194,7 @@ enum Place<R: Routine, A, F> {
 
 impl<R, A, F> Live for Running<R, A, F>
 where
-    R: Routine,
-    R::Yield: Into<Wait>,
-    R::Input: FromWake,
-    R::Output: Serialize,
-    R::Context: Lent,
+    R: SessionRoutine,
     A: Send,
     F: Entry<R, A> + Send,
 {

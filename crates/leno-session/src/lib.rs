@@ -74,7 +74,7 @@ mod workers;
 
 pub use error::{SessionError, StoreError};
 pub use id::SessionId;
-pub use kind::Kept;
+pub use kind::{Kept, SessionRoutine};
 pub use memory::Memory;
 pub use metrics::Metrics;
 #[cfg(feature = "postgres")]

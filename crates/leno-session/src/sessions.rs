@@ -8,18 +8,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use leno_frame::{Entry, Routine};
+use leno_frame::Entry;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::{SessionError, StoreError};
 use crate::id::SessionId;
-use crate::kind::{ARGUMENTS, Kept, Kind, Registered};
+use crate::kind::{ARGUMENTS, Kept, Kind, Registered, SessionRoutine};
 use crate::metrics::{Counters, Metrics};
 use crate::row::{Query, Row, State};
-use crate::stage::{Lent, Properties};
+use crate::stage::Properties;
 use crate::store::{Change, Known, NewMessage, NewSession, Sent, Store};
-use crate::wait::{FromWake, Wait};
 
 /// Sessions in a store, and the routines that this build can run. Clones are the same engine.
 ///
@@ -89,11 +88,7 @@ impl Sessions {
     #[must_use]
     pub fn register<R, A, F>(self, name: &str, entry: F) -> Self
     where
-        R: Routine,
-        R::Yield: Into<Wait>,
-        R::Input: FromWake,
-        R::Output: Serialize,
-        R::Context: Lent,
+        R: SessionRoutine,
         A: DeserializeOwned + Send + 'static,
         F: Entry<R, A> + Clone + Send + Sync + 'static,
     {
@@ -104,11 +99,7 @@ impl Sessions {
     #[must_use]
     pub fn register_as<R, A, F>(mut self, name: &str, kept: Kept, entry: F) -> Self
     where
-        R: Routine,
-        R::Yield: Into<Wait>,
-        R::Input: FromWake,
-        R::Output: Serialize,
-        R::Context: Lent,
+        R: SessionRoutine,
         A: DeserializeOwned + Send + 'static,
         F: Entry<R, A> + Clone + Send + Sync + 'static,
     {

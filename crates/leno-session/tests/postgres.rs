@@ -5,9 +5,9 @@
 
 mod support;
 
-use leno_session::{Postgres, StoreError, laws, store};
-use support::chaos;
+use leno_session::{Postgres, SessionId, State, StoreError, laws, store};
 use support::server::Server;
+use support::{chaos, zombie};
 
 #[test]
 #[ignore = "it is the worker of the others"]
@@ -40,7 +40,7 @@ fn postgres_loses_and_doubles_nothing_when_workers_are_killed_and_the_server_cra
     let Some(mut server) = Server::start("crash") else { return };
     let folder = support::Folder::new("postgres");
     let mut crashes = 0;
-    chaos::run(&server.url(), &folder.file("notes"), |_, kills| {
+    chaos::run(&server.url(), &folder.file("notes"), |kills| {
         if kills / 5 > crashes && crashes < 1 + chaos::seconds().as_secs() as u32 / 10 {
             server.crash();
             server.launch();
@@ -51,6 +51,44 @@ fn postgres_loses_and_doubles_nothing_when_workers_are_killed_and_the_server_cra
 }
 
 #[test]
+fn postgres_fences_a_worker_that_was_stopped_in_a_step() {
+    let Some(server) = Server::start("zombie") else { return };
+    zombie::is_fenced(&server.url(), &support::Folder::new("zombie-server"));
+}
+
+/// Images that someone has overwritten: those sessions are parked, and no other takes harm.
+#[test]
+fn postgres_damage_to_some_is_no_harm_to_others() {
+    let Some(server) = Server::start("damage") else { return };
+    chaos::damage(&server.url(), &support::Folder::new("damage-server").file("notes"), |id| {
+        let sql = format!(
+            "UPDATE leno_session SET image = substr(image, 1, 9) || '\\x0123456789abcdef' WHERE id = '\\x{id}' AND state <> 1"
+        );
+        server.tells(&sql).contains("UPDATE 1")
+    });
+}
+
+/// One that waits for work is told once when there is some, however many steps follow.
+#[test]
+fn postgres_notifies_nobody_of_steps() {
+    let Some(server) = Server::start("notify") else { return };
+    let sessions = chaos::engine(&server.url());
+    let mut ear = server.session();
+    ear.say("LISTEN leno_session;");
+    let heard = "SELECT query FROM pg_stat_activity WHERE state = 'idle'";
+    while !server.tells(heard).contains("LISTEN leno_session") {}
+    // One that has found nothing to do asks to be told.
+    sessions.store().wait(std::time::Duration::from_millis(1)).unwrap();
+    let id = sessions.start("careful", &()).unwrap();
+    sessions.start_all("careful", (0..50).map(|_| (SessionId::random(), ()))).unwrap();
+    let steps = sessions.work_off().unwrap();
+    assert_eq!(steps, 51 * 4, "three of each, and its end");
+    assert_eq!(sessions.show(id).unwrap().state, State::Done);
+    let heard = ear.ends();
+    assert_eq!(heard.matches("Asynchronous notification \"leno_session\"").count(), 1, "{heard}");
+}
+
+#[test]
 fn postgres_loses_and_doubles_nothing_when_a_standby_takes_over() {
     let Some(mut server) = Server::start("primary") else { return };
     let standby = server.standby();
@@ -58,7 +96,7 @@ fn postgres_loses_and_doubles_nothing_when_a_standby_takes_over() {
     let address =
         format!("postgres://leno@127.0.0.1:{},127.0.0.1:{}/postgres", server.port, standby.port);
     let mut is_over = false;
-    chaos::run(&address, &folder.file("notes"), |_, kills| {
+    chaos::run(&address, &folder.file("notes"), |kills| {
         if kills == 5 && !is_over {
             server.crash();
             standby.promote();

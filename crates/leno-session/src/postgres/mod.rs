@@ -7,6 +7,11 @@
 //! A client that is stopped or cut off in the middle of a transaction keeps its locks for 3 s at most; then the server
 //! takes the transaction back. So it is no more than a worker whose lease has run out.
 //!
+//! Nobody waits for the disk, or for a standby, to get a lease: a step waits once, when it is stored. So a server that
+//! crashes may forget the leases of its last moments, never a step. Those sessions are due at once, and other workers get
+//! them. Tokens rise by random numbers: whoever holds a lease that was forgotten has a token that nobody gets again, and is
+//! fenced.
+//!
 //! Nobody is notified of a step. A worker that finds nothing to do leaves a mark; whoever makes work removes the mark
 //! and notifies, once. Workers look by themselves now and then all the same.
 

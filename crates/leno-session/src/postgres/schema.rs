@@ -36,10 +36,10 @@ SELECT v.id, v.kind, v.version, 0, 0, 0, 0, 0, n, n, '', 'null', '', n, n, v.ima
 FROM unnest($1::bytea[], $2::text[], $3::int8[], $4::bytea[]) v(id, kind, version, image), leno_now() n
 ON CONFLICT (id) DO NOTHING RETURNING id";
 
-/// By kind, version, for how long, worker, how many, and perhaps which one.
+/// By kind, version, for how long, worker, how many, and perhaps which one. Not waited for: see the header of the store.
 pub(super) const LEASE: &str = "
-UPDATE leno_session c SET token = c.token + 1, due = n + $3, state = 1, worker = $4
-FROM leno_now() n,
+UPDATE leno_session c SET token = c.token + 1 + (random() * 2147483647)::int8, due = n + $3, state = 1, worker = $4
+FROM leno_now() n, set_config('synchronous_commit', 'off', true) late,
     (SELECT id FROM leno_session WHERE kind = $1 AND version <= $2 AND due <= leno_now()
         AND ($6::bytea IS NULL OR id = $6)
         ORDER BY due LIMIT $5 FOR UPDATE SKIP LOCKED) s
@@ -98,7 +98,8 @@ pub(super) const ASK: &str = "UPDATE leno_store SET idle = true WHERE NOT idle";
 pub(super) const TELL: &str = "WITH t AS (UPDATE leno_store SET idle = false WHERE idle RETURNING 1) SELECT pg_notify('leno_session', '') FROM t";
 
 pub(super) const RENEW: &str = "
-UPDATE leno_session c SET due = leno_now() + $3 FROM unnest($1::bytea[], $2::int8[]) v(id, token)
+UPDATE leno_session c SET due = leno_now() + $3
+FROM unnest($1::bytea[], $2::int8[]) v(id, token), set_config('synchronous_commit', 'off', true) late
 WHERE c.id = v.id AND c.token = v.token AND c.state = 1 RETURNING c.id";
 
 pub(super) const HELD: &str = "

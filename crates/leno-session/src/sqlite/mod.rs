@@ -5,20 +5,27 @@
 //! by another process asks again every fraction of a millisecond. A process that is *stopped* in the middle of a
 //! write, which takes well under a millisecond, keeps all others from writing until it goes on or dies.
 //!
+//! Leases are not synchronised, only steps are: a lease survives the death of its process, because the system has
+//! it, and if the machine loses its power, all who held leases are gone, too. So a step by itself waits for the disk
+//! once, not twice.
+//!
 //! Times are those of the machine's clock.
 
+mod connections;
 mod schema;
 mod transact;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 
 use leno_kernel::blocking;
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, ErrorCode, OptionalExtension, Params, TransactionBehavior, params};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Params, params};
 
+use self::connections::{Connections, Lasts};
 use crate::clock::{FAR, millis, now, shown};
 use crate::error::StoreError;
 use crate::id::SessionId;
@@ -32,35 +39,14 @@ use crate::store::{
 #[derive(Clone)]
 pub struct Sqlite(Arc<Connections>);
 
-struct Connections {
-    path: PathBuf,
-    writer: Mutex<Connection>,
-    reader: Mutex<Connection>,
-    /// What the file looked like when `wait` looked last.
-    seen: Mutex<i64>,
-    /// The kinds that were asked for last, whose times `wait` looks at.
-    kinds: Mutex<Vec<String>>,
-}
-
-/// How long a write waits for other processes before it says that the store is busy.
-const PATIENCE: Duration = Duration::from_secs(5);
-
 impl Sqlite {
     /// Opens the store in this file, or makes one.
     ///
     /// # Errors
     /// If the file cannot be opened, is something else, or of a later version.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref().to_owned();
-        let (writer, reader) = (connect(&path)?, connect(&path)?);
-        let writer = Mutex::new(writer);
-        let store = Sqlite(Arc::new(Connections {
-            path,
-            writer,
-            reader: Mutex::new(reader),
-            seen: Mutex::new(-1),
-            kinds: Mutex::default(),
-        }));
+        let connections = Connections::open(path.as_ref().to_owned())?;
+        let store = Sqlite(Arc::new(connections));
         store
             .write(|transaction| {
                 let found: i64 =
@@ -85,11 +71,19 @@ impl Sqlite {
         &self,
         work: impl FnOnce(&rusqlite::Transaction<'_>) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T> {
+        self.write_that(Lasts::Always, work)
+    }
+
+    fn write_that<T: Send + 'static>(
+        &self,
+        lasts: Lasts,
+        work: impl FnOnce(&rusqlite::Transaction<'_>) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T> {
         let connections = self.0.clone();
         blocking(move || {
             let mut writer =
                 connections.writer.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let transaction = writer.transaction(lasts)?;
             let result = work(&transaction)?;
             transaction.commit()?;
             Ok(result)
@@ -107,58 +101,6 @@ impl Sqlite {
         })
         .map_err(|error| told(&error))
     }
-}
-
-impl Connections {
-    /// Until someone has written, a time has come, or it has taken long enough.
-    fn wait(&self, most: Duration) -> rusqlite::Result<()> {
-        let kinds = self.kinds.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
-        let begun = Instant::now();
-        loop {
-            let (version, due) = self.look(&kinds)?;
-            let mut seen = self.seen.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            if std::mem::replace(&mut *seen, version) != version {
-                return Ok(());
-            }
-            drop(seen);
-            let left = most.saturating_sub(begun.elapsed());
-            let until_due = Duration::from_millis(due.saturating_sub(now()).max(0).unsigned_abs());
-            if left.is_zero() || until_due.is_zero() {
-                return Ok(());
-            }
-            std::thread::sleep(left.min(until_due).min(Duration::from_millis(5)));
-        }
-    }
-
-    /// A number that changes whenever the file does, and the next time at which one is due.
-    fn look(&self, kinds: &[String]) -> rusqlite::Result<(i64, i64)> {
-        let reader = self.reader.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let version = reader.query_row("PRAGMA data_version", [], |row| row.get(0))?;
-        let sql = "SELECT due FROM leno_session WHERE kind = ?1 AND due > ?2 ORDER BY due LIMIT 1";
-        let (mut next, now) = (FAR, now());
-        for kind in kinds {
-            let due = reader.prepare_cached(sql)?.query_row(params![kind, now], |row| row.get(0));
-            next = next.min(due.optional()?.unwrap_or(FAR));
-        }
-        Ok((version, next))
-    }
-}
-
-fn connect(path: &Path) -> Result<Connection> {
-    let open = || {
-        let mut connection = Connection::open(path)?;
-        // SQLite's own pauses grow to a tenth of a second; a write here takes a fraction of a millisecond.
-        connection.busy_handler(Some(|count| {
-            let pause = if count < 100 { 100 } else { 1000 };
-            std::thread::sleep(Duration::from_micros(pause));
-            i64::from(count) * 1000 < PATIENCE.as_micros() as i64
-        }))?;
-        connection.pragma_update(None, "journal_mode", "WAL")?;
-        connection.pragma_update(None, "synchronous", "FULL")?;
-        connection.set_prepared_statement_cache_capacity(64);
-        Ok(connection)
-    };
-    open().map_err(|error| told(&error))
 }
 
 /// What SQLite's errors mean to those who ask a store.
@@ -269,13 +211,18 @@ impl Store for Sqlite {
         let kinds = want.build.iter().map(|known| known.kind.clone()).collect();
         *self.0.kinds.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = kinds;
         // Without a look first, workers that have nothing to do would keep the others from writing.
-        let looked = want.clone();
-        let is_due = self.read(move |connection| transact::is_due(connection, &looked))?;
-        if !is_due {
-            return Ok(Vec::new());
+        if !self.0.is_busy.load(Relaxed) {
+            let looked = want.clone();
+            if !self.read(move |connection| transact::is_due(connection, &looked))? {
+                return Ok(Vec::new());
+            }
         }
         let want = want.clone();
-        self.write(move |transaction| transact::lease(transaction, &want))
+        let leases = self.write_that(Lasts::WhileTheMachineRuns, move |transaction| {
+            transact::lease(transaction, &want)
+        })?;
+        self.0.is_busy.store(!leases.is_empty(), Relaxed);
+        Ok(leases)
     }
 
     fn commit(&self, batch: &[Commit], ttl: Duration) -> Result<Vec<Outcome>> {
@@ -287,7 +234,7 @@ impl Store for Sqlite {
 
     fn renew(&self, held: &[Held], ttl: Duration) -> Result<Vec<Outcome>> {
         let held = held.to_vec();
-        self.write(move |transaction| {
+        self.write_that(Lasts::WhileTheMachineRuns, move |transaction| {
             let mut renew = transaction.prepare_cached(schema::RENEW)?;
             let due = now() + millis(ttl);
             let mut one = |held: &Held| {

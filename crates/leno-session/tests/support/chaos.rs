@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 use leno_frame::{Co, resumable};
 use leno_session::{Pace, Query, SessionId, Sessions, Stage, State, Store, Wait, store};
 
+use super::zombie;
+
 pub(crate) const TTL: Duration = Duration::from_millis(400);
 
 fn link(hash: u64, step: u32) -> u64 {
@@ -42,7 +44,8 @@ async fn chain(co: &mut Co<Wait, Option<String>, Stage>, seed: u64) -> (u32, u64
 
 pub(crate) fn engine(address: &str) -> Sessions {
     let pace = Pace { batch: 8, rounds: 5, ttl: TTL };
-    Sessions::open_shared(open(address)).register("chain", chain).pace(pace)
+    let sessions = Sessions::open_shared(open(address)).register("chain", chain);
+    sessions.register("careful", zombie::careful).pace(pace)
 }
 
 /// The server may be away for a moment.
@@ -80,6 +83,19 @@ pub(crate) fn work(engine: impl Fn(&str) -> Sessions) {
     sessions.work(&AtomicBool::new(false)).unwrap();
 }
 
+/// A worker process.
+pub(crate) fn worker(address: &str, notes: &Path) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "worker", "--ignored", "--nocapture"]);
+    command.env(STORE, address).env(NOTES, notes).stdout(Stdio::null()).stdin(Stdio::null());
+    command
+}
+
+/// How many steps of workers were fenced, by their own notes.
+pub(crate) fn fenced(notes: &Path) -> u64 {
+    std::fs::metadata(notes).map_or(0, |data| data.len())
+}
+
 /// So many worker processes, of which some die now and then.
 pub(crate) struct Workers {
     address: String,
@@ -114,10 +130,7 @@ impl Workers {
     }
 
     fn spawn(&self) -> Child {
-        let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", "worker", "--ignored", "--nocapture"]);
-        command.env(STORE, &self.address).env(NOTES, &self.notes);
-        command.stdout(Stdio::null()).stdin(Stdio::null()).spawn().unwrap()
+        worker(&self.address, &self.notes).spawn().unwrap()
     }
 
     fn random(&mut self, below: u64) -> u64 {
@@ -161,18 +174,14 @@ impl Workers {
             self.running.push(zombie);
         }
     }
-
-    pub(crate) fn fenced(&self) -> u64 {
-        std::fs::metadata(&self.notes).map_or(0, |data| data.len())
-    }
 }
 
-fn signal(name: &str, child: &Child) {
+pub(crate) fn signal(name: &str, child: &Child) {
     let status = Command::new("kill").args([name, &child.id().to_string()]).status();
     assert!(status.unwrap().success());
 }
 
-fn end(child: &mut Child) {
+pub(crate) fn end(child: &mut Child) {
     child.kill().unwrap();
     child.wait().unwrap();
 }
@@ -214,10 +223,11 @@ pub(crate) fn start(sessions: &Sessions, count: u64) -> HashMap<SessionId, u64> 
     ids
 }
 
-/// Tells all to stop, and checks every chain: no step lost, none done twice, each effect once.
+/// Tells all to stop, and checks these chains: no step lost, none done twice, each effect once.
 pub(crate) fn check(sessions: &Sessions, ids: &HashMap<SessionId, u64>) -> u64 {
-    for id in ids.keys() {
-        sessions.answer_once(*id, "stop", b"stop").unwrap();
+    let rows = sessions.list(&Query::default()).unwrap();
+    for row in rows.iter().filter(|row| !row.state.has_ended()) {
+        sessions.answer_once(row.id, "stop", b"stop").unwrap();
     }
     settled(sessions);
     let mut effects: HashMap<SessionId, Vec<(u64, String)>> = HashMap::new();
@@ -256,14 +266,14 @@ pub(crate) fn check(sessions: &Sessions, ids: &HashMap<SessionId, u64>) -> u64 {
 }
 
 /// The whole of it.
-pub(crate) fn run(address: &str, notes: &Path, mut meanwhile: impl FnMut(&Sessions, u32)) {
+pub(crate) fn run(address: &str, notes: &Path, mut meanwhile: impl FnMut(u32)) {
     let sessions = engine(address);
     let ids = start(&sessions, 40);
     let mut workers = Workers::start(address, notes, 4);
     let begun = Instant::now();
     while begun.elapsed() < seconds() || workers.kills < 10 {
         workers.strike();
-        meanwhile(&sessions, workers.kills);
+        meanwhile(workers.kills);
     }
     workers.spare();
     let steps = check(&sessions, &ids);
@@ -271,6 +281,26 @@ pub(crate) fn run(address: &str, notes: &Path, mut meanwhile: impl FnMut(&Sessio
         "{} kills, {} zombies, {} steps fenced; {steps} steps = {steps} effects, 0 lost, 0 doubled",
         workers.kills,
         workers.zombies,
-        workers.fenced()
+        fenced(notes)
     );
+}
+
+/// The same, while someone overwrites images: `damage` does so if nobody has the session, and tells whether. Those are
+/// parked in the end, with a reason, and all others are whole.
+pub(crate) fn damage(address: &str, notes: &Path, damage: impl Fn(SessionId) -> bool) {
+    let victims: Vec<SessionId> = (0..5).map(|_| SessionId::random()).collect();
+    engine(address).start_all("chain", victims.iter().map(|id| (*id, (7,)))).unwrap();
+    let mut left = victims.clone();
+    run(address, notes, |kills| {
+        // Whoever is not damaged by then ends with the others.
+        left.pop_if(|id| kills % 2 == 1 && damage(*id));
+    });
+    let sessions = engine(address);
+    let parked = victims.iter().filter(|id| {
+        let row = sessions.show(**id).unwrap();
+        assert!(matches!(row.state, State::Parked | State::Done), "{row:?}");
+        assert_eq!(row.state == State::Parked, !row.reason.is_empty());
+        row.state == State::Parked
+    });
+    println!("{} were damaged and parked", parked.count());
 }

@@ -3,6 +3,7 @@
 
 pub(crate) mod chaos;
 pub(crate) mod server;
+pub(crate) mod zombie;
 
 use std::path::{Path, PathBuf};
 

@@ -152,6 +152,20 @@ impl Server {
     fn sql(&self, sql: &str) {
         self.run("psql", &["-q", "-c", sql, &self.url()]);
     }
+
+    /// What the server says to this.
+    pub(crate) fn tells(&self, sql: &str) -> String {
+        let mut session = self.session();
+        session.say(&format!("{sql};"));
+        session.ends()
+    }
+
+    /// Someone who talks to the server by hand.
+    pub(crate) fn session(&self) -> Psql {
+        let mut command = Command::new(self.programs.join("psql"));
+        command.args(["--no-psqlrc", &self.url()]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        Psql(command.stderr(Stdio::inherit()).spawn().unwrap())
+    }
 }
 
 impl Drop for Server {
@@ -160,5 +174,21 @@ impl Drop for Server {
             self.try_run("pg_ctl", &["-D", &self.data(), "-m", "immediate", "stop"]);
         }
         let _gone = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// A client that is told what to say.
+pub(crate) struct Psql(std::process::Child);
+
+impl Psql {
+    pub(crate) fn say(&mut self, sql: &str) {
+        self.0.stdin.as_mut().unwrap().write_all(format!("{sql}\n").as_bytes()).unwrap();
+    }
+
+    /// All that it was told. Notifications are told after a statement.
+    pub(crate) fn ends(mut self) -> String {
+        self.say("SELECT 1; SELECT 2;");
+        drop(self.0.stdin.take());
+        String::from_utf8(self.0.wait_with_output().unwrap().stdout).unwrap()
     }
 }

@@ -1,0 +1,118 @@
+//! Connections of a process: one that writes, one that reads.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+
+use super::told;
+use crate::clock::{FAR, now};
+use crate::store::Result;
+
+pub(super) struct Connections {
+    pub(super) path: PathBuf,
+    pub(super) writer: Mutex<Writer>,
+    pub(super) reader: Mutex<Connection>,
+    /// Whether the last lease found something: then the next one need not look first.
+    pub(super) is_busy: AtomicBool,
+    /// What the file looked like when `wait` looked last.
+    seen: Mutex<i64>,
+    /// The kinds that were asked for last, whose times `wait` looks at.
+    pub(super) kinds: Mutex<Vec<String>>,
+}
+
+/// The connection that writes.
+pub(super) struct Writer {
+    connection: Connection,
+    /// How it is set.
+    lasts: Lasts,
+}
+
+/// What cannot undo a transaction that has returned.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lasts {
+    /// The loss of power.
+    Always,
+    /// The death of this process.
+    WhileTheMachineRuns,
+}
+
+impl Writer {
+    pub(super) fn transaction(&mut self, lasts: Lasts) -> rusqlite::Result<Transaction<'_>> {
+        if self.lasts != lasts {
+            let level = if lasts == Lasts::Always { "FULL" } else { "NORMAL" };
+            self.connection.pragma_update(None, "synchronous", level)?;
+            self.lasts = lasts;
+        }
+        self.connection.transaction_with_behavior(TransactionBehavior::Immediate)
+    }
+}
+
+/// How long a write waits for other processes before it says that the store is busy.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+impl Connections {
+    pub(super) fn open(path: PathBuf) -> Result<Connections> {
+        let (writer, reader) = (connect(&path)?, connect(&path)?);
+        Ok(Connections {
+            path,
+            writer: Mutex::new(Writer { connection: writer, lasts: Lasts::Always }),
+            reader: Mutex::new(reader),
+            is_busy: AtomicBool::new(false),
+            seen: Mutex::new(-1),
+            kinds: Mutex::default(),
+        })
+    }
+
+    /// Until someone has written, a time has come, or it has taken long enough.
+    pub(super) fn wait(&self, most: Duration) -> rusqlite::Result<()> {
+        let kinds = self.kinds.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
+        let begun = Instant::now();
+        loop {
+            let (version, due) = self.look(&kinds)?;
+            let mut seen = self.seen.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            if std::mem::replace(&mut *seen, version) != version {
+                return Ok(());
+            }
+            drop(seen);
+            let left = most.saturating_sub(begun.elapsed());
+            let until_due = Duration::from_millis(due.saturating_sub(now()).max(0).unsigned_abs());
+            if left.is_zero() || until_due.is_zero() {
+                return Ok(());
+            }
+            std::thread::sleep(left.min(until_due).min(Duration::from_millis(5)));
+        }
+    }
+
+    /// A number that changes whenever the file does, and the next time at which one is due.
+    fn look(&self, kinds: &[String]) -> rusqlite::Result<(i64, i64)> {
+        let reader = self.reader.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let version = reader.query_row("PRAGMA data_version", [], |row| row.get(0))?;
+        let sql = "SELECT due FROM leno_session WHERE kind = ?1 AND due > ?2 ORDER BY due LIMIT 1";
+        let (mut next, now) = (FAR, now());
+        for kind in kinds {
+            let due = reader.prepare_cached(sql)?.query_row(params![kind, now], |row| row.get(0));
+            next = next.min(due.optional()?.unwrap_or(FAR));
+        }
+        Ok((version, next))
+    }
+}
+
+fn connect(path: &Path) -> Result<Connection> {
+    let open = || {
+        let mut connection = Connection::open(path)?;
+        // SQLite's own pauses grow to a tenth of a second; a write here takes a fraction of a millisecond.
+        connection.busy_handler(Some(|count| {
+            let pause = if count < 100 { 100 } else { 1000 };
+            std::thread::sleep(Duration::from_micros(pause));
+            i64::from(count) * 1000 < PATIENCE.as_micros() as i64
+        }))?;
+        connection.pragma_update(None, "journal_mode", "WAL")?;
+        connection.pragma_update(None, "synchronous", "FULL")?;
+        connection.set_prepared_statement_cache_capacity(64);
+        Ok(connection)
+    };
+    open().map_err(|error| told(&error))
+}
