@@ -31,6 +31,7 @@ pub mod rings;
 pub mod safepoints;
 pub mod savina;
 pub mod select;
+pub mod sessions;
 pub mod sockets;
 pub mod spawn;
 pub mod timers;
@@ -60,6 +61,7 @@ pub const PEERS: &[&str] = &[
     "state machine",
     "async",
     "rayon",
+    "row",
     "go",
     "luajit",
     "boost",
@@ -227,6 +229,11 @@ pub fn all() -> &'static [Bench] {
         sockets::CONNECT,
         http::HTTP,
         files::FILE_READ,
+        sessions::SQLITE_SINGLE,
+        sessions::SQLITE_BATCH,
+        sessions::POSTGRES_SINGLE,
+        sessions::POSTGRES_BATCH,
+        sessions::RESTART,
     ];
     ALL
 }

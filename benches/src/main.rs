@@ -47,6 +47,9 @@ fn main() -> ExitCode {
     if args.first().is_some_and(|arg| arg == serve::apart::ARGUMENT) {
         serve::apart::main(&args[1..]);
     }
+    if args.first().is_some_and(|arg| arg == bench::sessions::crew::ARGUMENT) {
+        bench::sessions::crew::main(&args[1..]);
+    }
     match options::parse(&args) {
         Ok(Request::Help) => {
             print!("{}", options::HELP);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::bench::graphs::{CLUSTERS, Node, Point};
 use crate::bench::resume::Shape;
+use crate::bench::sessions::Keeper;
 use crate::bench::sockets::Kind;
 use crate::bench::tree::Tree;
 use crate::contender::Contender;
@@ -74,7 +75,7 @@ pub fn cores(_: u64) -> Vec<Contender> {
     vec![]
 }
 
-pub fn savina(_: &str, _: u64) -> Vec<Contender> {
+pub fn savina(_: &str, _: u32, _: u64) -> Vec<Contender> {
     vec![]
 }
 
@@ -183,5 +184,9 @@ pub fn buffer(_: u64) -> Vec<Contender> {
 }
 
 pub fn readers(_: u64) -> Vec<Contender> {
+    vec![]
+}
+
+pub fn sessions() -> Vec<Keeper> {
     vec![]
 }
