@@ -6,7 +6,7 @@
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::{Bench, Case, Chart, Load};
 use crate::contender::{Contender, Turn};
@@ -43,6 +43,10 @@ impl InVain {
     }
 }
 
+/// How long threads operate in a turn, at least: if they did only for as long as it takes to start them, the
+/// figure would be about that.
+const LEAST: Duration = Duration::from_millis(8);
+
 /// So many threads share what `make` makes.
 pub fn contender<S: Shared>(
     name: &'static str,
@@ -50,44 +54,56 @@ pub fn contender<S: Shared>(
     make: impl Fn() -> S + 'static,
 ) -> Contender {
     let threads = threads as usize;
+    // Operations of each thread that have taken long enough.
+    let mut least = 1;
     Contender::measured(name, move |n| {
-        let shared = make();
-        // Whatever it needs once is there.
-        for thread in 0..threads {
-            shared.operate(thread, 0);
+        loop {
+            let each = least.max(n / threads as u64);
+            let (elapsed, turn) = turn(&make(), threads, each);
+            if elapsed >= LEAST {
+                return Ok(turn);
+            }
+            let share = LEAST.as_secs_f64() / elapsed.as_secs_f64().max(1e-6);
+            least = (each as f64 * share.clamp(2.0, 16.0)) as u64;
         }
-        let each = n / threads as u64;
-        let barrier = Barrier::new(threads);
-        let switched = switches::voluntary();
-        let run = |thread: usize| {
-            barrier.wait();
-            let start = Instant::now();
-            (0..each).for_each(|n| shared.operate(thread, n));
-            (start, Instant::now())
-        };
-        let all: Vec<_> = if threads == 1 {
-            vec![run(0)]
-        } else {
-            std::thread::scope(|s| {
-                let run = &run;
-                let all: Vec<_> = (0..threads).map(|own| s.spawn(move || run(own))).collect();
-                all.into_iter().map(|own| own.join().expect("nobody panics")).collect()
-            })
-        };
-        // From the first to begin until the last to end.
-        let begin = all.iter().map(|(start, _)| *start).min().expect("there is a thread");
-        let end = all.iter().map(|(_, end)| *end).max().expect("there is a thread");
-        let elapsed = end - begin;
-        // The barrier has each wait once.
-        let switched = (switches::voluntary() - switched).saturating_sub(threads as u64);
-        let operations = each * threads as u64;
-        let share = |count: u64| format!("{:.2}", count as f64 / operations.max(1) as f64);
-        let mut note = format!("{} switches", share(switched));
-        if let Some(count) = shared.in_vain() {
-            note += &format!(", {} wake-ups in vain", share(count));
-        }
-        Ok(Turn::ns(elapsed, operations).with_note(note))
     })
+}
+
+/// Threads that operate, so often each: how long from the first that begins until the last that ends.
+fn turn(shared: &impl Shared, threads: usize, each: u64) -> (Duration, Turn) {
+    // Whatever it needs once is there.
+    for thread in 0..threads {
+        shared.operate(thread, 0);
+    }
+    let barrier = Barrier::new(threads);
+    let switched = switches::voluntary();
+    let run = |thread: usize| {
+        barrier.wait();
+        let start = Instant::now();
+        (0..each).for_each(|n| shared.operate(thread, n));
+        (start, Instant::now())
+    };
+    let all: Vec<_> = if threads == 1 {
+        vec![run(0)]
+    } else {
+        std::thread::scope(|s| {
+            let run = &run;
+            let all: Vec<_> = (0..threads).map(|own| s.spawn(move || run(own))).collect();
+            all.into_iter().map(|own| own.join().expect("nobody panics")).collect()
+        })
+    };
+    let begin = all.iter().map(|(start, _)| *start).min().expect("there is a thread");
+    let end = all.iter().map(|(_, end)| *end).max().expect("there is a thread");
+    let elapsed = end - begin;
+    // The barrier has each wait once.
+    let switched = (switches::voluntary() - switched).saturating_sub(threads as u64);
+    let operations = each * threads as u64;
+    let share = |count: u64| format!("{:.2}", count as f64 / operations.max(1) as f64);
+    let mut note = format!("{} switches", share(switched));
+    if let Some(count) = shared.in_vain() {
+        note += &format!(", {} wake-ups in vain", share(count));
+    }
+    (elapsed, Turn::ns(elapsed, operations).with_note(note))
 }
 
 fn case(threads: u64, contenders: Vec<Contender>) -> Case {
@@ -158,7 +174,10 @@ pub const READERS: Bench = Bench {
         [1, 2, 8, 64].into_iter().map(case).collect()
     },
     judge: |outcome| {
-        let at = |threads| outcome.at_most(Some(threads), "leno threadless", "thread", 1.0);
-        [1, 2, 8, 64].into_iter().filter_map(at).collect()
+        let at = |threads| {
+            ["leno threadless", "leno gate"]
+                .map(|own| outcome.at_most(Some(threads), own, "thread", 1.0))
+        };
+        [1, 2, 8, 64].into_iter().flat_map(at).flatten().collect()
     },
 };

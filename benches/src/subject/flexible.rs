@@ -1,12 +1,13 @@
-//! leno in `flexible-call`, `-buffer` and `-readers`: on a home core, and without one; bodies written for the
-//! bench, and what the library offers for it (`leno monitor`, `leno read-write`).
+//! leno in `flexible-call`, `-buffer` and `-readers`: on a home core, and without one, where bodies are futures or
+//! have stacks that change threads; bodies written for the bench, and what the library offers for it
+//! (`leno monitor`, `leno read-write`).
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use leno::flexible::synchroniser::ReadWrite;
 use leno::flexible::synchroniser::monitor::{Method, Monitor, Request};
-use leno::flexible::{AsyncMe, Flexible, Me, System, Threadless};
+use leno::flexible::{AsyncMe, Flexible, Me, MigrantMe, System, Threadless};
 
 use crate::bench::flexible::buffer::ROOM;
 use crate::bench::flexible::readers::writes;
@@ -40,31 +41,108 @@ trait Operate: Send + Sync + 'static {
     fn operate(&self, thread: usize, n: u64);
 }
 
+/// What a coroutine does in its turns, however it is run.
+trait Serve: Send + 'static {
+    type Parameter: Send + 'static;
+    type Answer: Send + 'static;
+
+    /// It is active: with a new call, or because it was prodded.
+    fn serve(&mut self, parameter: Option<Self::Parameter>) -> Leave<Self::Answer>;
+}
+
+/// How a turn ends.
+enum Leave<R> {
+    Detach(R),
+    Passivate,
+}
+
+/// A system, of whatever kind.
+trait Ground: Send + Sync + 'static {
+    fn new() -> Self;
+
+    fn create<S: Serve>(&self, name: &str, serve: S) -> Flexible<S::Parameter, S::Answer>;
+}
+
+impl Ground for System {
+    fn new() -> Self {
+        System::new()
+    }
+
+    fn create<S: Serve>(&self, name: &str, mut own: S) -> Flexible<S::Parameter, S::Answer> {
+        self.create(name, move |me: &mut Me<_, _>| {
+            loop {
+                match own.serve(me.parameter()) {
+                    Leave::Detach(answer) => me.detach(answer),
+                    Leave::Passivate => me.passivate(),
+                }
+            }
+        })
+    }
+}
+
+impl Ground for Threadless {
+    fn new() -> Self {
+        Threadless::new()
+    }
+
+    fn create<S: Serve>(&self, name: &str, mut own: S) -> Flexible<S::Parameter, S::Answer> {
+        self.create(name, |mut me: AsyncMe<_, _>| async move {
+            loop {
+                match own.serve(me.parameter()) {
+                    Leave::Detach(answer) => me.detach(answer).await,
+                    Leave::Passivate => me.passivate().await,
+                }
+            }
+        })
+    }
+}
+
+/// Without a home core, with stacks that change threads.
+struct Migratable(Threadless);
+
+impl Ground for Migratable {
+    fn new() -> Self {
+        Migratable(Threadless::new())
+    }
+
+    fn create<S: Serve>(&self, name: &str, mut own: S) -> Flexible<S::Parameter, S::Answer> {
+        let body = move |me: &mut MigrantMe<_, _>| {
+            loop {
+                match own.serve(me.parameter()) {
+                    Leave::Detach(answer) => me.detach(answer),
+                    Leave::Passivate => me.passivate(),
+                }
+            }
+        };
+        // SAFETY: what serves may be sent, and nothing else is alive while the body waits.
+        unsafe { self.0.create_migratable(name, body) }
+    }
+}
+
 pub fn call(threads: u64) -> Vec<Contender> {
+    fn sum<G: Ground>() -> Of<G, Sum> {
+        let system = G::new();
+        let sum = Sum(system.create("sum", Adds(0)));
+        Of::new(system, sum)
+    }
     vec![
-        contender("leno", threads, || {
-            let system = System::new();
-            let sum = system.create("sum", |me: &mut Me<u64, u64>| {
-                let mut sum = 0;
-                loop {
-                    sum += me.parameter().unwrap_or(0);
-                    me.detach(sum);
-                }
-            });
-            Of::new(system, Sum(sum))
-        }),
-        contender("leno threadless", threads, || {
-            let system = Threadless::new();
-            let sum = system.create("sum", |mut me: AsyncMe<u64, u64>| async move {
-                let mut sum = 0;
-                loop {
-                    sum += me.parameter().unwrap_or(0);
-                    me.detach(sum).await;
-                }
-            });
-            Of::new(system, Sum(sum))
-        }),
+        contender("leno", threads, sum::<System>),
+        contender("leno threadless", threads, sum::<Threadless>),
+        contender("leno migratable", threads, sum::<Migratable>),
     ]
+}
+
+/// Adds what it is called with.
+struct Adds(u64);
+
+impl Serve for Adds {
+    type Parameter = u64;
+    type Answer = u64;
+
+    fn serve(&mut self, parameter: Option<u64>) -> Leave<u64> {
+        self.0 += parameter.unwrap_or(0);
+        Leave::Detach(self.0)
+    }
 }
 
 struct Sum(Flexible<u64, u64>);
@@ -85,6 +163,7 @@ struct Buffer {
 #[derive(Default)]
 struct Store {
     state: Mutex<Stored>,
+    putter: OnceLock<Flexible<u64, ()>>,
     taker: OnceLock<Flexible<(), u64>>,
     in_vain: Arc<InVain>,
 }
@@ -97,121 +176,84 @@ struct Stored {
     taker_waits: bool,
 }
 
-impl Store {
-    /// Puts it, if there is room; then, whether somebody waits for it.
-    fn put(&self, n: u64) -> Option<bool> {
-        let mut state = self.state.lock().expect("nobody panics");
+fn prod<P, R>(other: &OnceLock<Flexible<P, R>>) {
+    other.get().expect("it was made").prod().expect("it stays");
+}
+
+/// Puts what it is called with, when there is room.
+struct Puts {
+    store: Arc<Store>,
+    waiting: Option<u64>,
+}
+
+impl Serve for Puts {
+    type Parameter = u64;
+    type Answer = ();
+
+    fn serve(&mut self, parameter: Option<u64>) -> Leave<()> {
+        let was_woken = parameter.is_none();
+        self.waiting = parameter.or(self.waiting);
+        let Some(n) = self.waiting else { return Leave::Detach(()) };
+        let mut state = self.store.state.lock().expect("nobody panics");
         state.putter_waits = state.values.len() == ROOM;
         if state.putter_waits {
-            return None;
+            was_woken.then(|| self.store.in_vain.count());
+            return Leave::Passivate;
         }
         state.values.push_back(n);
-        Some(core::mem::take(&mut state.taker_waits))
+        let is_awaited = core::mem::take(&mut state.taker_waits);
+        drop(state);
+        self.waiting = None;
+        is_awaited.then(|| prod(&self.store.taker));
+        Leave::Detach(())
     }
+}
 
-    /// Takes one, if there is one; and whether somebody waits for room.
-    fn take(&self) -> Option<(u64, bool)> {
-        let mut state = self.state.lock().expect("nobody panics");
+/// Takes one, when there is one.
+struct Takes {
+    store: Arc<Store>,
+    is_waiting: bool,
+}
+
+impl Serve for Takes {
+    type Parameter = ();
+    type Answer = u64;
+
+    fn serve(&mut self, parameter: Option<()>) -> Leave<u64> {
+        let was_woken = parameter.is_none();
+        self.is_waiting |= !was_woken;
+        if !self.is_waiting {
+            return Leave::Detach(0);
+        }
+        let mut state = self.store.state.lock().expect("nobody panics");
         let taken = state.values.pop_front();
         state.taker_waits = taken.is_none();
-        taken.map(|taken| (taken, core::mem::take(&mut state.putter_waits)))
-    }
-
-    fn prod_taker(&self) {
-        self.taker.get().expect("it was made").prod().expect("it stays");
+        let Some(taken) = taken else {
+            was_woken.then(|| self.store.in_vain.count());
+            return Leave::Passivate;
+        };
+        let is_awaited = core::mem::take(&mut state.putter_waits);
+        drop(state);
+        self.is_waiting = false;
+        is_awaited.then(|| prod(&self.store.putter));
+        Leave::Detach(taken)
     }
 }
 
 pub fn buffer(threads: u64) -> Vec<Contender> {
+    fn both<G: Ground>() -> Of<G, Buffer> {
+        let (system, store) = (G::new(), Arc::new(Store::default()));
+        let put = system.create("put", Puts { store: store.clone(), waiting: None });
+        let take = system.create("take", Takes { store: store.clone(), is_waiting: false });
+        let _ = store.putter.set(put.clone());
+        let _ = store.taker.set(take.clone());
+        let in_vain = Some(store.in_vain.clone());
+        Of { in_vain, ..Of::new(system, Buffer { put, take }) }
+    }
     vec![
-        contender("leno", threads, || {
-            let (system, store) = (System::new(), Arc::new(Store::default()));
-            let own = store.clone();
-            let put = system.create("put", move |me: &mut Me<u64, ()>| {
-                loop {
-                    if let Some(n) = me.parameter() {
-                        let mut was_woken = false;
-                        let is_awaited = loop {
-                            if let Some(is_awaited) = own.put(n) {
-                                break is_awaited;
-                            }
-                            was_woken.then(|| own.in_vain.count());
-                            me.passivate();
-                            was_woken = true;
-                        };
-                        is_awaited.then(|| own.prod_taker());
-                    }
-                    me.detach(());
-                }
-            });
-            let (own, other) = (store.clone(), put.clone());
-            let take = system.create("take", move |me: &mut Me<(), u64>| {
-                loop {
-                    let mut taken = 0;
-                    if me.parameter().is_some() {
-                        let mut was_woken = false;
-                        let is_awaited;
-                        (taken, is_awaited) = loop {
-                            if let Some(both) = own.take() {
-                                break both;
-                            }
-                            was_woken.then(|| own.in_vain.count());
-                            me.passivate();
-                            was_woken = true;
-                        };
-                        is_awaited.then(|| other.prod().expect("it stays"));
-                    }
-                    me.detach(taken);
-                }
-            });
-            let _ = store.taker.set(take.clone());
-            let in_vain = Some(store.in_vain.clone());
-            Of { in_vain, ..Of::new(system, Buffer { put, take }) }
-        }),
-        contender("leno threadless", threads, || {
-            let (system, store) = (Threadless::new(), Arc::new(Store::default()));
-            let own = store.clone();
-            let put = system.create("put", |mut me: AsyncMe<u64, ()>| async move {
-                loop {
-                    if let Some(n) = me.parameter() {
-                        let mut was_woken = false;
-                        let is_awaited = loop {
-                            if let Some(is_awaited) = own.put(n) {
-                                break is_awaited;
-                            }
-                            was_woken.then(|| own.in_vain.count());
-                            me.passivate().await;
-                            was_woken = true;
-                        };
-                        is_awaited.then(|| own.prod_taker());
-                    }
-                    me.detach(()).await;
-                }
-            });
-            let (own, other) = (store.clone(), put.clone());
-            let take = system.create("take", |mut me: AsyncMe<(), u64>| async move {
-                loop {
-                    let mut taken = 0;
-                    if me.parameter().is_some() {
-                        let mut was_woken = false;
-                        let is_awaited;
-                        (taken, is_awaited) = loop {
-                            if let Some(both) = own.take() {
-                                break both;
-                            }
-                            was_woken.then(|| own.in_vain.count());
-                            me.passivate().await;
-                            was_woken = true;
-                        };
-                        is_awaited.then(|| other.prod().expect("it stays"));
-                    }
-                    me.detach(taken).await;
-                }
-            });
-            let _ = store.taker.set(take.clone());
-            let in_vain = Some(store.in_vain.clone());
-            Of { in_vain, ..Of::new(system, Buffer { put, take }) }
-        }),
+        contender("leno", threads, both::<System>),
+        contender("leno threadless", threads, both::<Threadless>),
+        contender("leno migratable", threads, both::<Migratable>),
         contender("leno monitor", threads, || {
             let system = Threadless::new();
             let may_run = |values: &VecDeque<u64>, waiting: &[Request]| {
@@ -275,90 +317,96 @@ struct Counts {
     is_awaited: bool,
 }
 
-impl Inside {
-    fn enters(&self, is_writer: bool) -> bool {
-        let mut inside = self.counts.lock().expect("nobody panics");
-        inside.is_awaited = inside.is_writing || is_writer && inside.readers > 0;
-        if inside.is_awaited {
-            return false;
-        }
-        if is_writer {
-            inside.is_writing = true
-        } else {
-            inside.readers += 1
-        }
-        true
+impl Counts {
+    fn is_free(&self, is_writer: bool) -> bool {
+        !self.is_writing && !(is_writer && self.readers > 0)
     }
 
-    /// Whether somebody waits, and may enter now.
-    fn leaves(&self, is_writer: bool) -> bool {
-        let mut inside = self.counts.lock().expect("nobody panics");
-        if is_writer {
-            inside.is_writing = false
-        } else {
-            inside.readers -= 1
+    fn enter(&mut self, is_writer: bool) {
+        match is_writer {
+            true => self.is_writing = true,
+            false => self.readers += 1,
         }
-        inside.readers == 0 && core::mem::take(&mut inside.is_awaited)
+    }
+
+    /// Whether whoever waits may enter now.
+    fn leave(&mut self, is_writer: bool) -> bool {
+        match is_writer {
+            true => self.is_writing = false,
+            false => self.readers -= 1,
+        }
+        self.readers == 0 && core::mem::take(&mut self.is_awaited)
+    }
+}
+
+/// Lets one enter, when nobody is in the way.
+struct Enters {
+    inside: Arc<Inside>,
+    /// Whether who waits is a writer.
+    waiting: Option<bool>,
+    /// Whether it only keeps waiting whoever could not enter, and then has it look again.
+    is_gate: bool,
+}
+
+impl Serve for Enters {
+    type Parameter = bool;
+    type Answer = ();
+
+    fn serve(&mut self, parameter: Option<bool>) -> Leave<()> {
+        let was_woken = parameter.is_none();
+        self.waiting = parameter.or(self.waiting);
+        let Some(is_writer) = self.waiting else { return Leave::Detach(()) };
+        let mut counts = self.inside.counts.lock().expect("nobody panics");
+        counts.is_awaited = !counts.is_free(is_writer);
+        if counts.is_awaited {
+            was_woken.then(|| self.inside.in_vain.count());
+            return Leave::Passivate;
+        }
+        if !self.is_gate {
+            counts.enter(is_writer);
+        }
+        self.waiting = None;
+        Leave::Detach(())
+    }
+}
+
+/// Lets one leave, and whoever waits look again, if that one may enter now.
+struct Leaves {
+    inside: Arc<Inside>,
+    enter: Flexible<bool, ()>,
+}
+
+impl Serve for Leaves {
+    type Parameter = bool;
+    type Answer = ();
+
+    fn serve(&mut self, parameter: Option<bool>) -> Leave<()> {
+        let Some(is_writer) = parameter else { return Leave::Detach(()) };
+        let is_awaited = self.inside.counts.lock().expect("nobody panics").leave(is_writer);
+        is_awaited.then(|| self.enter.prod().expect("it stays"));
+        Leave::Detach(())
     }
 }
 
 pub fn readers(threads: u64) -> Vec<Contender> {
+    fn room<G: Ground>() -> Of<G, Room> {
+        let (system, inside) = (G::new(), Arc::new(Inside::default()));
+        let enters = Enters { inside: inside.clone(), waiting: None, is_gate: false };
+        let enter = system.create("enter", enters);
+        let leave = system.create("leave", Leaves { inside: inside.clone(), enter: enter.clone() });
+        let in_vain = Some(inside.in_vain.clone());
+        Of { in_vain, ..Of::new(system, Room { enter, leave }) }
+    }
     vec![
-        contender("leno", threads, || {
-            let (system, inside) = (System::new(), Arc::new(Inside::default()));
-            let (own, in_vain) = (inside.clone(), Some(inside.in_vain.clone()));
-            let enter = system.create("enter", move |me: &mut Me<bool, ()>| {
-                loop {
-                    if let Some(is_writer) = me.parameter() {
-                        let mut was_woken = false;
-                        while !own.enters(is_writer) {
-                            was_woken.then(|| own.in_vain.count());
-                            me.passivate();
-                            was_woken = true;
-                        }
-                    }
-                    me.detach(());
-                }
-            });
-            let other = enter.clone();
-            let leave = system.create("leave", move |me: &mut Me<bool, ()>| {
-                loop {
-                    if let Some(is_writer) = me.parameter() {
-                        let is_awaited = inside.leaves(is_writer);
-                        is_awaited.then(|| other.prod().expect("it stays"));
-                    }
-                    me.detach(());
-                }
-            });
-            Of { in_vain, ..Of::new(system, Room { enter, leave }) }
-        }),
-        contender("leno threadless", threads, || {
-            let (system, inside) = (Threadless::new(), Arc::new(Inside::default()));
-            let (own, in_vain) = (inside.clone(), Some(inside.in_vain.clone()));
-            let enter = system.create("enter", |mut me: AsyncMe<bool, ()>| async move {
-                loop {
-                    if let Some(is_writer) = me.parameter() {
-                        let mut was_woken = false;
-                        while !own.enters(is_writer) {
-                            was_woken.then(|| own.in_vain.count());
-                            me.passivate().await;
-                            was_woken = true;
-                        }
-                    }
-                    me.detach(()).await;
-                }
-            });
-            let other = enter.clone();
-            let leave = system.create("leave", |mut me: AsyncMe<bool, ()>| async move {
-                loop {
-                    if let Some(is_writer) = me.parameter() {
-                        let is_awaited = inside.leaves(is_writer);
-                        is_awaited.then(|| other.prod().expect("it stays"));
-                    }
-                    me.detach(()).await;
-                }
-            });
-            Of { in_vain, ..Of::new(system, Room { enter, leave }) }
+        contender("leno", threads, room::<System>),
+        contender("leno threadless", threads, room::<Threadless>),
+        contender("leno migratable", threads, room::<Migratable>),
+        contender("leno gate", threads, || {
+            let (system, inside) = (<Threadless as Ground>::new(), Arc::new(Inside::default()));
+            let waits = Enters { inside: inside.clone(), waiting: None, is_gate: true };
+            let waits = Ground::create(&system, "gate", waits);
+            let in_vain = Some(inside.in_vain.clone());
+            Of { in_vain, ..Of::new(system, Gate { inside, waits }) }
         }),
         contender("leno read-write", threads, || {
             let system = Threadless::new();
@@ -374,6 +422,29 @@ impl Operate for Room {
         self.enter.call(is_writer).expect("it enters");
         std::hint::black_box(n);
         self.leave.call(is_writer).expect("it leaves");
+    }
+}
+
+/// As with a lock and a condition: who enters looks, and calls only if it has to wait; then it looks again.
+struct Gate {
+    inside: Arc<Inside>,
+    waits: Flexible<bool, ()>,
+}
+
+impl Operate for Gate {
+    fn operate(&self, thread: usize, n: u64) {
+        let is_writer = writes(thread, n);
+        loop {
+            let mut counts = self.inside.counts.lock().expect("nobody panics");
+            if counts.is_free(is_writer) {
+                break counts.enter(is_writer);
+            }
+            drop(counts);
+            self.waits.call(is_writer).expect("it waits");
+        }
+        std::hint::black_box(n);
+        let is_awaited = self.inside.counts.lock().expect("nobody panics").leave(is_writer);
+        is_awaited.then(|| self.waits.prod().expect("it stays"));
     }
 }
 

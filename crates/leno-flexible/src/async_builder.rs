@@ -1,4 +1,4 @@
-//! Making coroutines without a stack.
+//! Making coroutines that any thread may go on with.
 
 use core::fmt;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::shared::Shared;
 use crate::table::{Ending, Plan, Runs, Stackless};
 use crate::{Flexible, helm, turn};
 
-/// A coroutine without a stack to be made; see [`Threadless`](crate::Threadless).
+/// A coroutine without a home core to be made; see [`Threadless`](crate::Threadless).
 ///
 /// # Examples
 /// ```
@@ -55,6 +55,20 @@ impl AsyncBuilder {
     pub fn serve(mut self, policy: impl Serve + 'static) -> AsyncBuilder {
         self.plan.serve = Some(Box::new(policy));
         self
+    }
+
+    /// Bytes of stack, a hint, for [`Self::create_migratable`]; what is a future has none.
+    pub fn stack_size(mut self, bytes: usize) -> AsyncBuilder {
+        self.plan.stack_size = Some(bytes);
+        self
+    }
+
+    pub(crate) fn name(&self) -> Arc<str> {
+        self.plan.name.clone()
+    }
+
+    pub(crate) fn stack_size_hint(&self) -> Option<usize> {
+        self.plan.stack_size
     }
 
     /// Makes it: idle. `body` is called now, and the future that it gives is polled when the coroutine is

@@ -267,7 +267,7 @@ impl<P: Send + 'static, R: Send + 'static> AsyncMe<P, R> {
         })
     }
 
-    fn spin(&self) {
+    pub(crate) fn spin(&self) {
         self.shared.point();
         self.shared.operate(|table| table.spin(self.id()));
     }

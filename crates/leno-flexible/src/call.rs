@@ -29,7 +29,7 @@ struct Inner<P, R> {
     parameter: Option<P>,
     answer: Option<Result<R, CallError>>,
     /// What was put here when the system ended, and is dropped with the call, not under a lock.
-    void: Option<Result<R, CallError>>,
+    void: Option<Box<Result<R, CallError>>>,
     waiter: Option<Waiter>,
 }
 
@@ -75,13 +75,12 @@ impl<P, R> Call<P, R> {
     }
 
     /// The same; if nobody else knows the call any more, without locking it.
-    pub(crate) fn into_answer(self: Arc<Self>) -> Option<Result<R, CallError>> {
-        match Arc::try_unwrap(self) {
-            Ok(own) if own.is_settled() => {
-                own.inner.into_inner().unwrap_or_else(PoisonError::into_inner).answer
+    pub(crate) fn into_answer(mut self: Arc<Self>) -> Option<Result<R, CallError>> {
+        match Arc::get_mut(&mut self) {
+            Some(own) if own.is_settled() => {
+                own.inner.get_mut().unwrap_or_else(PoisonError::into_inner).answer.take()
             }
-            Ok(_) => None,
-            Err(shared) => shared.take_answer(),
+            _ => self.take_answer(),
         }
     }
 
@@ -101,7 +100,7 @@ impl<P, R> Call<P, R> {
     pub(crate) fn put(&self, answer: Result<R, CallError>) {
         debug_assert!(!self.is_settled(), "a call is settled once");
         let mut inner = self.lock();
-        inner.void = inner.answer.replace(answer);
+        inner.void = inner.answer.replace(answer).map(Box::new);
     }
 }
 

@@ -137,7 +137,8 @@ impl<P: Send + 'static, R: Send + 'static> Flexible<P, R> {
     /// when the body ends without an answer, or when it panics.
     ///
     /// # Panics
-    /// Inside a future that a core polls, or that is the body of a coroutine.
+    /// Inside a future that a core polls, or in a body of a [`Threadless`](crate::Threadless) system, which
+    /// awaits [`Self::call_async`], or has [`MigrantMe::call`](crate::MigrantMe::call).
     #[track_caller]
     pub fn call(&self, parameter: P) -> Result<R, CallError> {
         self.call_as(parameter, false, None)
@@ -191,13 +192,25 @@ impl<P: Send + 'static, R: Send + 'static> Flexible<P, R> {
         self.call_as(parameter, true, limit.map(deadline_in))
     }
 
+    /// For those who look before they call: whether a call could be made here, and may wait. A call that could
+    /// not says why, so it is to be made.
+    pub(crate) fn could_wait(&self) -> bool {
+        self.shared().point();
+        !self.has_ended() && !turn::is_here() && can_park()
+    }
+
+    /// Whether its system has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.shared().has_ended()
+    }
+
     #[track_caller]
     fn call_as(&self, parameter: P, waits: bool, limit: Option<Time>) -> Result<R, CallError> {
         let shared = self.shared();
         assert!(
             !turn::is_here(),
-            "a blocking call of coroutine '{}' inside a future: nobody would run the others; use \
-             `call_async`",
+            "a blocking call of coroutine '{}' by one that has no home core: nobody would run the \
+             others; await `call_async`, or use `MigrantMe::call`",
             self.name()
         );
         let call = Arc::new(Call::new(parameter, None));
@@ -207,7 +220,9 @@ impl<P: Send + 'static, R: Send + 'static> Flexible<P, R> {
             drop(Waiter::current());
             return refused(Refusal::Exiting);
         }
-        match shared.current() {
+        // Whoever has no home core was refused above.
+        let own = if shared.is_threadless { None } else { shared.current() };
+        match own {
             Some(own) => {
                 shared.operate(|table| match waits {
                     true => table.call_wait(own, self.id(), call.clone()),

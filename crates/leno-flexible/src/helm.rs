@@ -111,7 +111,7 @@ pub(crate) fn steer(
             Some(Next::Poll { id, stackless, turn, call }) => {
                 let turn = turn::begin(shared, id, turn, call, Some(&stackless.waker));
                 let body = poll(shared, id, stackless, &turn);
-                Some((id, body, turn.take_leave()))
+                Some((id, body, turn.finish()))
             }
             Some(Next::Run { .. }) => unreachable!("whoever has a stack has a home core"),
             Some(Next::InVain | Next::Nobody) => None,

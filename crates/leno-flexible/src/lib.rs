@@ -3,8 +3,9 @@
 //! - [`System`]: coroutines of which at most one is active, and threads beside them.
 //! - [`Flexible`]: a coroutine, for those who call or kick it, from any thread.
 //! - [`Me`]: the same for its own body: detach, resume, passivate, yield.
-//! - [`Threadless`]: a system without a thread of its own, for bodies that are futures ([`AsyncMe`]):
-//!   whoever calls runs them.
+//! - [`Threadless`]: a system without a thread of its own, for bodies that any thread may go on with: futures
+//!   ([`AsyncMe`]), or, by an `unsafe` promise, ordinary code with a stack ([`MigrantMe`]). Whoever calls runs
+//!   them.
 //! - [`spinning`] and [`Builder::attached_only`]: shapes, which combine.
 //! - [`policy`]: who is active next, and whose call is served next, is user code.
 //! - [`Snapshot`]: who is doing what, who waits for whom. [`Event`]: each rule as it is applied.
@@ -84,7 +85,7 @@
 //! assert_eq!(car.join().unwrap()?, "car 7 may go");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod async_builder;
 mod async_me;
@@ -96,9 +97,12 @@ mod event;
 mod flexible;
 mod helm;
 mod me;
+mod migrant_me;
 pub mod model;
 mod party;
 pub mod policy;
+#[allow(unsafe_code, reason = "the one place for it; see SAFETY.md")]
+mod raw;
 mod rule;
 mod scheduler;
 mod shared;
@@ -118,6 +122,7 @@ pub use error::{CallError, Failure, Refusal};
 pub use event::{Event, What};
 pub use flexible::Flexible;
 pub use me::{Me, spinning};
+pub use migrant_me::{MigrantMe, spinning_migrant};
 pub use party::Party;
 pub use rule::Rule;
 pub use snapshot::{Blocked, Seen, Snapshot};

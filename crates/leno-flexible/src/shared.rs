@@ -1,5 +1,6 @@
 //! What a system, its handles and its coroutines share.
 
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use leno_kernel::log::Operation;
@@ -9,7 +10,7 @@ use leno_kernel::{
 
 use crate::call::AnyCall;
 use crate::party::Outsider;
-use crate::table::{Id, Leavings, Next, Requester, Table};
+use crate::table::{Caller, Id, Next, Requester, Table};
 use crate::{Failure, Refusal, helm, turn};
 
 /// Is told of failures that reach no caller.
@@ -18,6 +19,8 @@ pub(crate) type Hook = dyn Fn(Failure) + Send + Sync;
 /// See the module.
 pub(crate) struct Shared {
     table: Mutex<Table>,
+    /// Whether it has ended, as the table says.
+    has_ended: Arc<AtomicBool>,
     /// Names the system.
     object: Object,
     pub(crate) hook: Option<Box<Hook>>,
@@ -30,6 +33,7 @@ pub(crate) struct Shared {
 impl Shared {
     pub(crate) fn new(table: Table, hook: Option<Box<Hook>>, is_threadless: bool) -> Arc<Shared> {
         Arc::new(Shared {
+            has_ended: table.has_ended.clone(),
             table: Mutex::new(table),
             object: Object::shared(),
             hook,
@@ -40,6 +44,11 @@ impl Shared {
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether it has ended, by now perhaps.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.has_ended.load(SeqCst)
     }
 
     /// Before an operation: in a world, others may run first.
@@ -60,7 +69,9 @@ impl Shared {
         let result = f(&mut table);
         let leavings = table.take_leavings();
         drop(table);
-        leavings.into_iter().for_each(Leavings::see_to);
+        if let Some(leavings) = leavings {
+            leavings.see_to();
+        }
         result
     }
 
@@ -100,13 +111,14 @@ impl Shared {
             return self.operate_from_outside(|table| table.call_from_outside(from, m, call));
         }
         let in_world = world::is_here();
-        let mut from = Some(from);
+        let mut caller = Some(Caller { from, call });
         let first = self.operate(|table| {
             // In a world others may do something first.
-            if !in_world && let Some(next) = table.call_directly(&mut from, m, &call) {
+            if !in_world && let Some(next) = table.call_directly(m, &mut caller) {
                 return Ok(Some(next));
             }
-            table.call_from_outside(from.take().expect("nobody has called"), m, call)?;
+            let Caller { from, call } = caller.take().expect("nobody has called yet");
+            table.call_from_outside(from, m, call)?;
             let takes_helm = table.take_helm();
             Ok(takes_helm.then(|| if in_world { Next::InVain } else { table.schedule() }))
         })?;

@@ -12,7 +12,8 @@ use crate::{AsyncMe, Failure, Flexible, Snapshot, System, SystemBuilder, helm};
 /// answer, if no other thread does so already. While nobody calls there is no thread, and nothing is
 /// done.
 ///
-/// Its bodies are futures: they have no stack, so any thread may go on with them. Everything else is as in
+/// Its bodies are futures: they have no stack, so any thread may go on with them. With an `unsafe` promise
+/// they may be ordinary code with a stack: see [`Self::create_migratable`]. Everything else is as in
 /// a [`System`], with the same handles: any thread may call and kick, at most one coroutine is active.
 ///
 /// Whoever has its answer returns; if others are waiting then, a thread that is still in a call goes on

@@ -1,6 +1,6 @@
-//! Whose turn it is on this thread: which stackless coroutine is being polled by the calling code.
+//! Whose turn it is on this thread: which coroutine without a home core is being polled by the calling code.
 //!
-//! A stackless body runs on the stack of whoever steers its system. What it does is its coroutine's doing,
+//! Such a body runs on the thread of whoever steers its system. What it does is its coroutine's doing,
 //! and not that thread's; and it must not block, or nobody would steer. Both are found out here.
 //!
 //! A turn also knows whose call is served in it, which cannot change meanwhile, except that it is withdrawn;
@@ -11,7 +11,10 @@
 //! coroutine of another. In a world all threads are on one thread of the machine, so each turn says to
 //! whom it belongs.
 //!
-//! Deliberately not here: bodies with a stack, which the kernel knows.
+//! A body that goes from thread to thread looks here, too, and whatever finds the thread's turns has a frame
+//! of its own: the compiler could keep their address while such a body is suspended.
+//!
+//! Deliberately not here: bodies on a home core, which the kernel knows.
 
 use core::cell::RefCell;
 use std::sync::Arc;
@@ -79,6 +82,20 @@ impl Ends {
         })
     }
 
+    /// Ends it: what is still to be performed.
+    pub(crate) fn finish(self) -> Option<Leave> {
+        let mut ended = self.remove()?;
+        core::mem::forget(self);
+        ended.take_leave()
+    }
+
+    fn remove(&self) -> Option<Turn> {
+        TURNS.with_borrow_mut(|turns| {
+            let place = self.place(turns)?;
+            if place + 1 == turns.len() { turns.pop() } else { Some(turns.remove(place)) }
+        })
+    }
+
     /// It is the last one, or near.
     fn place(&self, turns: &[Turn]) -> Option<usize> {
         turns.iter().rposition(|turn| (turn.system, turn.number) == (self.system, self.number))
@@ -87,12 +104,8 @@ impl Ends {
 
 impl Drop for Ends {
     fn drop(&mut self) {
-        let ended = TURNS.with_borrow_mut(|turns| {
-            let place = self.place(turns)?;
-            Some(turns.remove(place))
-        });
-        // Not before, since a call may be dropped with it.
-        drop(ended);
+        // Not while they are borrowed, since a call may be dropped with it.
+        drop(self.remove());
     }
 }
 
@@ -119,6 +132,7 @@ pub(crate) fn begin(
 }
 
 /// The innermost turn of the calling code.
+#[inline(never)]
 fn innermost<T>(f: impl FnOnce(&mut Turn) -> Option<T>) -> Option<T> {
     TURNS.with_borrow_mut(|turns| {
         let own = (!turns.is_empty()).then(here)?;

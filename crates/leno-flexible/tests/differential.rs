@@ -32,6 +32,12 @@ fn f13_without_a_home_core_random_programs_do_as_the_model_says() {
     random_programs(Mode::Threadless);
 }
 
+#[test]
+#[cfg(not(any(leno_baton, leno_asan)))]
+fn f13_bodies_that_change_threads_do_as_the_model_says() {
+    random_programs(Mode::Migratable);
+}
+
 fn random_programs(mode: Mode) {
     let seen = Arc::new(Mutex::new(Seen::default()));
     for seed in 0..programs() {
@@ -84,6 +90,12 @@ fn f64_the_schedules_of_small_programs_reach_what_the_model_reaches_and_nothing_
 #[test]
 fn f64_without_a_home_core_small_programs_reach_what_the_model_reaches_and_nothing_else() {
     small_programs_reach_what_the_model_reaches(Mode::Threadless);
+}
+
+#[test]
+#[cfg(not(any(leno_baton, leno_asan)))]
+fn f64_bodies_that_change_threads_reach_what_the_model_reaches_and_nothing_else() {
+    small_programs_reach_what_the_model_reaches(Mode::Migratable);
 }
 
 fn small_programs_reach_what_the_model_reaches(mode: Mode) {

@@ -2,6 +2,9 @@
 //!
 //! What users see; who may enter is decided in `desks.rs`. The value is in a lock of `std` that is never
 //! waited for: whoever is inside may have it.
+//!
+//! Whoever need not wait calls nobody: it looks first, as [`ReadWrite::try_read`] does, and passes no one who
+//! waits. The coroutines are there for those who have to.
 
 mod desks;
 mod guard;
@@ -208,12 +211,22 @@ impl<T> ReadWrite<T> {
 
     #[track_caller]
     fn enter(&self, kind: Kind, limit: Option<Duration>) -> Result<Token, CallError> {
+        if self.desks.of(kind).could_wait()
+            && let Some(token) = self.desks.try_enter(kind)
+        {
+            return Ok(token);
+        }
         let (_client, asking) = Client::new(&self.desks, kind);
         let asked = ask(self.desks.of(kind), asking, limit);
         asked.map_err(|Unserved { error, .. }| error)
     }
 
     async fn enter_async(&self, kind: Kind) -> Result<Token, CallError> {
+        if !self.desks.of(kind).has_ended()
+            && let Some(token) = self.desks.try_enter(kind)
+        {
+            return Ok(token);
+        }
         let (_client, asking) = Client::new(&self.desks, kind);
         let asked = ask_async(self.desks.of(kind), asking).await;
         asked.map_err(|Unserved { error, .. }| error)

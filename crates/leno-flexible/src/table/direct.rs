@@ -5,21 +5,13 @@
 //! taken out again, nothing remains. Whenever somebody watches, or anything is otherwise than here, the rules
 //! are applied one by one.
 
-use std::sync::Arc;
-
 use super::{Caller, Id, Next, Requester, Stackless, Table};
 use crate::State;
-use crate::call::AnyCall;
 
 impl Table {
     /// A thread's call is served at once, and the helm is taken, if nobody is active or ready, nobody has the
-    /// helm, and m is idle and nobody's. What is to be polled.
-    pub(crate) fn call_directly(
-        &mut self,
-        from: &mut Option<Requester>,
-        m: Id,
-        call: &Arc<dyn AnyCall>,
-    ) -> Option<Next> {
+    /// helm, and m is idle and nobody's. What is to be polled; then the caller is taken.
+    pub(crate) fn call_directly(&mut self, m: Id, caller: &mut Option<Caller>) -> Option<Next> {
         let is_quiet = self.active.is_none() && self.queue.is_empty() && !self.is_steered;
         if !is_quiet || self.is_stopped || self.observer.is_some() {
             return None;
@@ -33,11 +25,12 @@ impl Table {
         let mut stackless = cell.stackless.take()?;
         stackless.inner = cell.inner.take();
         cell.state = State::Active;
-        cell.caller = from.take().map(|from| Caller { from, call: call.clone() });
+        let call = caller.as_ref().map(|caller| caller.call.clone());
+        cell.caller = caller.take();
         self.active = Some(m);
         self.turns = turn;
         self.is_steered = true;
-        Some(Next::Poll { id: m, stackless, turn, call: Some(call.clone()) })
+        Some(Next::Poll { id: m, stackless, turn, call })
     }
 
     /// A detach from a thread that has the helm, and nothing else is to be done: its body is put back, and the

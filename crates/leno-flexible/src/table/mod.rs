@@ -25,6 +25,7 @@ mod stackless;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::task::Waker;
 
 use leno_kernel::{Co, Waiter};
@@ -74,6 +75,8 @@ pub(crate) struct Table {
     /// Where a detach without a caller goes in Simula mode: the first that was created.
     main: Option<Id>,
     is_stopped: bool,
+    /// The same, for those who do not lock.
+    pub(crate) has_ended: Arc<AtomicBool>,
     /// Whoever is to be woken when the lock is free.
     wakes: Vec<Waiter>,
     /// What is to be dropped then: it belongs to users, whose destructors may operate.

@@ -1,6 +1,7 @@
 //! Rules 4.8, 4.11 to 4.15: what threads do, and kicks, which coroutines do in the same way.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
 
 use leno_kernel::Waiter;
 
@@ -119,6 +120,7 @@ impl Table {
     /// The system ends: nobody who waits will be answered.
     pub(crate) fn stop(&mut self) {
         self.is_stopped = true;
+        self.has_ended.store(true, SeqCst);
         let observer = self.observer.take();
         self.garbage.push(Box::new(observer));
         let ids: Vec<Id> = self.ids().collect();

@@ -1,8 +1,10 @@
 //! Runs a program of the model on the real system, and takes each step of the one in the other.
 
+mod own;
 mod random;
 mod stackless;
 
+use own::Own;
 pub(crate) use random::random_program;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -14,8 +16,8 @@ use leno_flexible::model::{
     Step, Target, Value,
 };
 use leno_flexible::{
-    CallError, Event, Flexible, Label, Me, Party, Refusal, Rule, Snapshot, State, System,
-    Threadless, What, spinning,
+    CallError, Event, Flexible, Label, Me, MigrantMe, Party, Refusal, Rule, Snapshot, State,
+    System, Threadless, What, spinning, spinning_migrant,
 };
 use leno_kernel::{Reason, Waiter, park};
 
@@ -23,7 +25,6 @@ use leno_kernel::{Reason, Waiter, park};
 const LIMIT: std::time::Duration = std::time::Duration::from_nanos(1);
 
 type Handle = Flexible<Value, Value>;
-type RealBody = Box<dyn FnOnce(&mut Me<Value, Value>) + Send>;
 
 /// What was seen in all runs.
 #[derive(Default)]
@@ -203,6 +204,31 @@ fn why(refusal: &Refusal) -> Why {
     }
 }
 
+/// What a coroutine does in each round of its body.
+struct Round {
+    own: Interpreter,
+    operations: Vec<Operation>,
+    rounds: Option<u32>,
+    left: u32,
+    /// The coroutine that it has created last.
+    made: Option<Handle>,
+}
+
+impl Round {
+    fn run(&mut self, me: &mut impl Own) {
+        let Round { own, operations, rounds, left, made } = self;
+        let n = own.mirror.lock().unwrap().names[&me.name()];
+        for (at, operation) in operations.iter().enumerate() {
+            own.perform(me, n, at, *operation, made);
+        }
+        // A spinning one that may not begin again stays at its end.
+        while rounds.is_some() && *left == 0 {
+            me.passivate();
+        }
+        *left = left.saturating_sub(1);
+    }
+}
+
 /// What runs a program, for all its processes.
 #[derive(Clone)]
 struct Interpreter {
@@ -237,35 +263,14 @@ impl Interpreter {
         }
     }
 
-    /// What a coroutine of this body runs.
-    fn body(&self, body: usize) -> RealBody {
-        let (own, Body { operations, rounds, .. }) =
-            (self.clone(), self.program.bodies[body].clone());
-        let mut made = None;
-        let mut left = rounds.unwrap_or(0);
-        let round = move |me: &mut Me<Value, Value>| {
-            let n = own.mirror.lock().unwrap().names[&me.name()];
-            for (at, operation) in operations.iter().enumerate() {
-                own.perform(me, n, at, *operation, &mut made);
-            }
-            // A spinning one that may not begin again stays at its end.
-            while rounds.is_some() && left == 0 {
-                me.passivate();
-            }
-            left = left.saturating_sub(1);
-        };
-        match rounds {
-            Some(_) => Box::new(spinning(round)),
-            None => Box::new({
-                let mut round = round;
-                move |me| round(me)
-            }),
-        }
+    fn rounds_of(&self, body: usize) -> Round {
+        let Body { operations, rounds, .. } = self.program.bodies[body].clone();
+        Round { own: self.clone(), operations, rounds, left: rounds.unwrap_or(0), made: None }
     }
 
-    fn perform(
+    fn perform<M: Own>(
         &self,
-        me: &mut Me<Value, Value>,
+        me: &mut M,
         n: usize,
         at: usize,
         operation: Operation,
@@ -275,20 +280,20 @@ impl Interpreter {
         match operation {
             Operation::Create(body) => {
                 let name = format!("{}.{}", me.name(), self.fresh());
-                let builder = me.coroutine(name);
-                *made = Some(shaped(builder, &self.program.bodies[body]).create(self.body(body)));
+                *made = Some(me.create(self, name, body));
             }
-            Operation::Call(target) => {
-                let answer = self.target(target, made).call(Program::parameter(process, at));
-                self.compare_answers(process, &answer);
-            }
-            Operation::CallWait(target) => {
-                let answer = self.target(target, made).call_wait(Program::parameter(process, at));
-                self.compare_answers(process, &answer);
-            }
-            Operation::CallLimited(target) => {
+            Operation::Call(_) | Operation::CallWait(_) | Operation::CallLimited(_) => {
                 let parameter = Program::parameter(process, at);
-                let answer = self.target(target, made).call_timeout(parameter, LIMIT);
+                let answer = match operation {
+                    Operation::Call(target) => me.call(&self.target(target, made), parameter),
+                    Operation::CallWait(target) => {
+                        me.call_wait(&self.target(target, made), parameter)
+                    }
+                    Operation::CallLimited(target) => {
+                        me.call_limited(&self.target(target, made), parameter)
+                    }
+                    _ => unreachable!("it is a call"),
+                };
                 self.compare_answers(process, &answer);
             }
             Operation::Detach => {
@@ -299,7 +304,7 @@ impl Interpreter {
             Operation::Kick(target) => drop(self.target(target, made).kick()),
             Operation::Prod(target) => drop(self.target(target, made).prod()),
             Operation::Passivate => me.passivate(),
-            Operation::Wait => leno_kernel::sleep(LIMIT),
+            Operation::Wait => me.wait_outside(),
             Operation::Yield => me.yield_now(),
         }
     }
@@ -349,29 +354,53 @@ impl Interpreter {
 enum Real {
     Home(System),
     Threadless(Threadless),
+    Migratable(Threadless),
 }
 
 impl Real {
     fn create(&self, own: &Interpreter, name: String, body: usize) -> Handle {
         match self {
-            Real::Home(system) => {
-                let builder = shaped(system.coroutine(name), &own.program.bodies[body]);
-                builder.create(own.body(body))
-            }
+            Real::Home(system) => create(own, system.coroutine(name), body),
             Real::Threadless(system) => stackless::create(own, system.coroutine(name), body),
+            Real::Migratable(system) => create_migratable(own, system.coroutine(name), body),
         }
     }
 
     fn stop(&self) {
         match self {
             Real::Home(system) => system.stop(),
-            Real::Threadless(system) => system.stop(),
+            Real::Threadless(system) | Real::Migratable(system) => system.stop(),
         }
     }
 }
 
-fn shaped(builder: leno_flexible::Builder, body: &Body) -> leno_flexible::Builder {
-    if body.attached_only { builder.attached_only() } else { builder }
+/// Makes a coroutine of this body on a home core.
+fn create(own: &Interpreter, builder: leno_flexible::Builder, body: usize) -> Handle {
+    let Body { attached_only, rounds, .. } = &own.program.bodies[body];
+    let builder = if *attached_only { builder.attached_only() } else { builder };
+    let mut round = own.rounds_of(body);
+    match rounds {
+        Some(_) => builder.create(spinning(move |me: &mut Me<Value, Value>| round.run(me))),
+        None => builder.create(move |me: &mut Me<Value, Value>| round.run(me)),
+    }
+}
+
+/// The same for one whose stack goes from thread to thread.
+fn create_migratable(
+    own: &Interpreter,
+    builder: leno_flexible::AsyncBuilder,
+    body: usize,
+) -> Handle {
+    let Body { attached_only, rounds, .. } = &own.program.bodies[body];
+    let builder = if *attached_only { builder.attached_only() } else { builder };
+    let mut round = own.rounds_of(body);
+    let body = move |me: &mut MigrantMe<Value, Value>| round.run(me);
+    match rounds {
+        // SAFETY: the body keeps nothing while it waits but what may be sent.
+        Some(_) => unsafe { builder.create_migratable(spinning_migrant(body)) },
+        // SAFETY: as above.
+        None => unsafe { builder.create_migratable(body) },
+    }
 }
 
 /// How a program is run.
@@ -381,6 +410,8 @@ pub(crate) enum Mode {
     Home,
     /// By the threads that call, without stacks.
     Threadless,
+    /// By the threads that call, with stacks.
+    Migratable,
 }
 
 /// Runs a program in the calling code's world, with the model beside it.
@@ -403,6 +434,7 @@ pub(crate) fn run(mode: Mode, program: &Arc<Program>, seen: &Arc<Mutex<Seen>>) {
     let system = Arc::new(match mode {
         Mode::Home => Real::Home(builder.build()),
         Mode::Threadless => Real::Threadless(builder.threadless()),
+        Mode::Migratable => Real::Migratable(builder.threadless()),
     });
     let handles = Arc::new(Mutex::new(Vec::new()));
     let own = Interpreter { mirror: mirror.clone(), program: program.clone(), handles };

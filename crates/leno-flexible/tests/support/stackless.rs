@@ -73,7 +73,7 @@ async fn perform(
             let answer = call.await;
             own.compare_answers(process, &answer);
         }
-        Operation::CallLimited(_) => panic!("a body without a stack has no such call"),
+        Operation::CallLimited(_) => panic!("a body without a home core has no such call"),
         Operation::Detach => {
             let parameter = me.parameter();
             me.detach(Program::answer(n, at, parameter)).await;
@@ -91,7 +91,7 @@ async fn perform(
 }
 
 /// Something that happens outside, by a thread of its own.
-async fn outside() {
+pub(super) async fn outside() {
     let mut has_begun = false;
     std::future::poll_fn(move |context| {
         if core::mem::replace(&mut has_begun, true) {

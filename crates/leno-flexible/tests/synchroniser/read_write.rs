@@ -215,7 +215,7 @@ fn f83_three_readers_and_a_writer_that_writes_twice_complete() {
 
 #[test]
 fn f79_all_schedules_of_a_reader_and_a_writer_with_one_interruption() {
-    let explorer = Explorer::new().exhaustive().most_interruptions(1);
+    let explorer = Explorer::new().exhaustive().most_interruptions(3);
     let seen = explorer.run(|| {
         let system = System::new();
         let lock = Arc::new(ReadWrite::new(&system, "lock", Room::default()));

@@ -165,7 +165,8 @@ fn a_coroutine_that_exits_leaves_the_queue_and_gives_its_guard_back() {
     let own = lock.clone();
     let holds = local.spawn(move || {
         let _inside = own.write().unwrap();
-        leno_kernel::park(leno_kernel::Reason::Passive);
+        while leno_kernel::park(leno_kernel::Reason::Passive) != leno_kernel::Wake::Exit {}
+        leno_kernel::exit();
     });
     let own = lock.clone();
     let waits = local.spawn(move || drop(own.read()));
@@ -181,7 +182,8 @@ fn a_coroutine_that_exits_leaves_the_queue_and_gives_its_guard_back() {
         *lock.write().unwrap() += 1;
     }));
     local.run().unwrap();
-    assert!(holds.join().is_err() && waits.join().is_err());
+    let ended = (holds.join().is_err(), waits.join().is_err());
+    assert_eq!(ended, (true, true), "both exit");
 }
 
 #[test]

@@ -119,8 +119,7 @@ impl Desks {
     }
 
     pub(super) fn set_preference(&self, preference: Preference) {
-        lock(&self.state).preference = preference;
-        self.prod(&[Kind::Read, Kind::Write]);
+        self.change(&[Kind::Read, Kind::Write], |state| state.preference = preference);
     }
 
     /// A place inside, if nobody waits that it would pass.
@@ -140,9 +139,12 @@ impl Desks {
         Some(Token { desks: self.clone(), kind })
     }
 
-    /// Has those desks look again at which somebody waits.
-    fn prod(&self, kinds: &[Kind]) {
-        let heads = lock(&self.state).heads;
+    /// Changes something, and has those desks look again at which somebody waits.
+    fn change(&self, kinds: &[Kind], change: impl FnOnce(&mut State)) {
+        let mut state = lock(&self.state);
+        change(&mut state);
+        let heads = state.heads;
+        drop(state);
         for kind in kinds {
             if heads[*kind as usize].is_some() {
                 let _ = self.of[*kind as usize].prod();
@@ -192,7 +194,7 @@ fn look(claim: &Claim<Asking, Token>, kind: Kind, last: &mut Option<u64>) -> Out
     });
     // It has said its number, for which the other desk may wait.
     if let Some(desks) = first_seen.filter(|_| outcome == Outcome::Waits) {
-        desks.prod(&[kind.other()]);
+        desks.change(&[kind.other()], |_| {});
     }
     outcome
 }
@@ -222,8 +224,7 @@ pub(super) struct Token {
 
 impl Drop for Token {
     fn drop(&mut self) {
-        *lock(&self.desks.state).inside(self.kind) -= 1;
-        self.desks.prod(&[Kind::Read, Kind::Write]);
+        self.desks.change(&[Kind::Read, Kind::Write], |state| *state.inside(self.kind) -= 1);
     }
 }
 
@@ -243,10 +244,9 @@ impl<'a> Client<'a> {
 
 impl Drop for Client<'_> {
     fn drop(&mut self) {
-        let mut state = lock(&self.desks.state);
-        state.asking[self.kind as usize] -= 1;
-        state.heads[self.kind as usize].take_if(|head| *head == self.number);
-        drop(state);
-        self.desks.prod(&[self.kind.other()]);
+        self.desks.change(&[self.kind.other()], |state| {
+            state.asking[self.kind as usize] -= 1;
+            state.heads[self.kind as usize].take_if(|head| *head == self.number);
+        });
     }
 }

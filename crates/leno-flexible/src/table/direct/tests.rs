@@ -2,7 +2,7 @@ use core::future::pending;
 use core::task::Waker;
 use std::sync::Arc;
 
-use super::super::{Id, Leave, Next, Plan, Requester, Runs, Stackless, Table};
+use super::super::{Caller, Id, Leave, Next, Plan, Requester, Runs, Stackless, Table};
 use crate::call::{AnyCall, Call};
 use crate::party::Outsider;
 
@@ -38,14 +38,16 @@ impl Side {
         let call = Arc::new(Call::<u32, u32>::new(7, None));
         self.calls.push(call.clone());
         let call: Arc<dyn AnyCall> = call;
-        let (mut from, m) = (Some(Requester::Outside(Outsider::here())), self.ids[m]);
+        let from = Requester::Outside(Outsider::here());
+        let (mut caller, m) = (Some(Caller { from, call }), self.ids[m]);
         if self.is_direct
-            && let Some(next) = self.table.call_directly(&mut from, m, &call)
+            && let Some(next) = self.table.call_directly(m, &mut caller)
         {
             self.served += 1;
             return self.begin(next);
         }
-        let _ = self.table.call_from_outside(from.expect("nobody has called"), m, call);
+        let Caller { from, call } = caller.expect("nobody has called yet");
+        let _ = self.table.call_from_outside(from, m, call);
         if self.table.take_helm() {
             self.schedule();
         }
