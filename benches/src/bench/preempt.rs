@@ -24,11 +24,11 @@ pub const ATTACH: Bench = Bench {
 pub const COST: Bench = Bench {
     name: "preemption",
     unit: "ns",
-    about: "preempt a coroutine that computes, and attach it again; beside computing without",
+    about: "how long one that computes is away when it is preempted, and attached again at once",
     parameter: "",
     chart: Chart::Dots,
     cases: |scale| {
-        let load = Load::Fixed(scale.pick(50, 500));
+        let load = Load::Fixed(scale.pick(50, 300));
         let contenders = subject::preemption();
         vec![Case { parameter: None, load, isolated: false, rounds: None, contenders }]
     },

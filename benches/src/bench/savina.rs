@@ -1,19 +1,24 @@
 //! Workloads of the kind that actor systems are compared by: those that the tests of processes check, on one
-//! core and on two, and some of them beside tokio's tasks and channels.
+//! core and on two, beside the same work by tokio's tasks and what it has for them to wait on.
+//!
+//! What is timed begins when cores and workers are there, and ends when they have ended.
+
+mod actors;
+mod shared;
 
 use super::{Bench, Case, Chart, Load};
 use crate::contender::{Contender, Failure, Turn};
 use crate::{peers, subject};
 
 macro_rules! workloads {
-    ($($bench:ident $name:literal $about:literal $peers:expr;)*) => {$(
+    ($($bench:ident $name:literal $size:literal $tokio:path, $about:literal;)*) => {$(
         pub const $bench: Bench = Bench {
             name: concat!("savina-", $name),
             unit: "ns",
             about: $about,
             parameter: "cores",
             chart: Chart::Dots,
-            cases: |_| [1, 2].into_iter().map(|cores| case($name, cores, $peers)).collect(),
+            cases: |_| [1, 2].into_iter().map(|cores| case($name, $size, cores, $tokio)).collect(),
             judge: |outcome| {
                 let at = |cores| outcome.at_most(Some(cores), "leno", "tokio", 1.0);
                 [1, 2].into_iter().filter_map(at).collect()
@@ -22,112 +27,52 @@ macro_rules! workloads {
     )*};
 }
 
-type Peers = fn(u64) -> Vec<Contender>;
-
 workloads! {
-    PING_PONG "ping-pong" "a call, and its answer, between two processes" |cores| vec![tokio("tokio", cores, ping_pong)];
-    THREAD_RING "thread-ring" "pass a token on in a ring of 100 processes" |cores| vec![tokio("tokio", cores, thread_ring)];
-    COUNTING "counting" "call a counter, which counts" |cores| vec![tokio("tokio", cores, counting)];
-    FORK_JOIN "fork-join" "call one of 60 processes in turn" |_| vec![];
-    CHAMENEOS "chameneos" "a meeting of two of four, by a mall" |_| vec![];
-    PHILOSOPHERS "philosophers" "a meal of one of five, by a table that serves forks" |_| vec![];
-    BOUNDED_BUFFER "bounded-buffer" "one value through a buffer of three, by guards" |_| vec![];
-    SLEEPING_BARBER "sleeping-barber" "a customer of a barber, by a monitor" |_| vec![];
-    CIGARETTE_SMOKERS "cigarette-smokers" "a cigarette, by semaphores" |_| vec![];
-    BANKING "banking" "a transfer between two of ten accounts" |_| vec![];
-    SIEVE "sieve" "a number through a chain of primes" |_| vec![];
-    FIBONACCI "fibonacci" "start a process that starts two, and wait for both" |_| vec![];
+    PING_PONG "ping-pong" 20_000 actors::ping_pong, "a call, and its answer, between two processes";
+    THREAD_RING "thread-ring" 20_000 actors::thread_ring, "pass a token on in a ring of 100 processes";
+    COUNTING "counting" 50_000 actors::counting, "call a counter, which counts";
+    FORK_JOIN "fork-join" 500 actors::fork_join, "call one of 60 processes in turn";
+    CHAMENEOS "chameneos" 5_000 actors::chameneos, "a meeting of two of four, by a mall";
+    PHILOSOPHERS "philosophers" 1_000 shared::philosophers, "a meal of one of five, by a table that serves forks";
+    BOUNDED_BUFFER "bounded-buffer" 2_000 shared::bounded_buffer, "one value through a buffer of three, by guards";
+    SLEEPING_BARBER "sleeping-barber" 2_000 shared::sleeping_barber, "a customer of a barber, by a monitor";
+    CIGARETTE_SMOKERS "cigarette-smokers" 2_000 shared::cigarette_smokers, "a cigarette, by semaphores";
+    BANKING "banking" 2_000 shared::banking, "a transfer between two of ten accounts";
+    SIEVE "sieve" 1_500 actors::sieve, "a number through a chain of primes";
+    FIBONACCI "fibonacci" 15 actors::fibonacci, "start a process that starts two, and wait for both";
 }
 
-fn case(name: &'static str, cores: u64, peers: Peers) -> Case {
-    let mut contenders = subject::savina(name, cores);
-    contenders.extend(peers(cores));
+fn case(name: &'static str, size: u32, cores: u64, run: fn(u32) -> Work) -> Case {
+    let mut contenders = subject::savina(name, size, cores);
+    contenders.push(tokio(size, cores, run));
     Case { parameter: Some(cores), load: Load::Fixed(1), isolated: false, rounds: None, contenders }
 }
 
-type Future =
-    std::pin::Pin<Box<dyn std::future::Future<Output = std::result::Result<u64, Failure>>>>;
+/// How many operations it was, once it is done.
+type Work = std::pin::Pin<Box<dyn std::future::Future<Output = Result<u64, Failure>>>>;
 
-/// `run` gives the number of operations that it was.
-fn tokio(name: &'static str, cores: u64, run: fn() -> Future) -> Contender {
-    Contender::measured(name, move |_| {
+fn tokio(size: u32, cores: u64, run: fn(u32) -> Work) -> Contender {
+    Contender::measured("tokio", move |_| {
         let runtime = match cores {
             1 => peers::tokio_on_this_thread()?,
             _ => peers::tokio_on_two_workers()?,
         };
         let start = std::time::Instant::now();
-        let operations = runtime.block_on(run())?;
+        let operations = runtime.block_on(run(size))?;
+        drop(runtime);
         Ok(Turn::ns(start.elapsed(), operations))
     })
 }
 
-fn ping_pong() -> Future {
-    use tokio::sync::{mpsc, oneshot};
-    const CALLS: u64 = 20_000;
-    Box::pin(async {
-        let (sender, mut receiver) = mpsc::unbounded_channel::<(u64, oneshot::Sender<u64>)>();
-        tokio::spawn(async move {
-            while let Some((n, answer)) = receiver.recv().await {
-                let _ = answer.send(n + 1);
-            }
-        });
-        let play = async move {
-            let mut n = 0;
-            for _ in 0..CALLS {
-                let (answer, reply) = oneshot::channel();
-                sender.send((n, answer)).map_err(Failure::failed)?;
-                n = reply.await.map_err(Failure::failed)?;
-            }
-            Ok::<u64, Failure>(n)
-        };
-        tokio::spawn(play).await.map_err(Failure::failed)?
-    })
+/// The result of a task.
+async fn joined<T>(task: tokio::task::JoinHandle<T>) -> Result<T, Failure> {
+    task.await.map_err(Failure::failed)
 }
 
-fn thread_ring() -> Future {
-    use tokio::sync::{mpsc, oneshot};
-    const HOPS: u64 = 20_000;
-    Box::pin(async {
-        let (ended, end) = oneshot::channel::<()>();
-        let mut ended = Some(ended);
-        let ends: Vec<_> = (0..100).map(|_| mpsc::unbounded_channel::<u64>()).collect();
-        let (senders, receivers): (Vec<_>, Vec<_>) = ends.into_iter().unzip();
-        for (place, mut receiver) in receivers.into_iter().enumerate() {
-            let next = senders[(place + 1) % 100].clone();
-            let mut ended = (place as u64 == HOPS % 100).then(|| ended.take()).flatten();
-            tokio::spawn(async move {
-                while let Some(left) = receiver.recv().await {
-                    if left > 0 {
-                        let _ = next.send(left - 1);
-                    } else if let Some(ended) = ended.take() {
-                        let _ = ended.send(());
-                    }
-                }
-            });
-        }
-        senders[0].send(HOPS).map_err(Failure::failed)?;
-        end.await.map_err(Failure::failed)?;
-        Ok(HOPS)
-    })
-}
-
-fn counting() -> Future {
-    use tokio::sync::mpsc;
-    const CALLS: u64 = 50_000;
-    Box::pin(async {
-        let (sender, mut receiver) = mpsc::unbounded_channel::<()>();
-        let counter = tokio::spawn(async move {
-            let mut count = 0;
-            while receiver.recv().await.is_some() {
-                count += 1;
-            }
-            count
-        });
-        for _ in 0..CALLS {
-            sender.send(()).map_err(Failure::failed)?;
-        }
-        drop(sender);
-        let count = counter.await.map_err(Failure::failed)?;
-        if count == CALLS { Ok(CALLS) } else { Err(Failure::failed("calls were lost")) }
-    })
+/// Whether what must come out did.
+fn check<T: PartialEq + std::fmt::Debug>(found: T, expected: T) -> Result<(), Failure> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(Failure::failed(format!("{found:?} came out instead of {expected:?}")))
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use leno::kernel::Options;
-use leno::process::{Budget, Core, Locked, Sink, attach_for};
+use leno::process::{Budget, Core, Locked, Sink};
 
 use crate::bench::cores::compute;
 use crate::contender::{Contender, Failure, Turn};
@@ -46,8 +46,7 @@ fn schedule(queue: &Queue) -> u64 {
     while let Some(job) = queue.with(VecDeque::pop_front) {
         drop(sink.spawn(&Options::new(), move || std::hint::black_box(compute(job))));
         while let Some(co) = sink.try_next() {
-            done +=
-                u64::from(attach_for(co, Budget::Unlimited).is_ok_and(|back| !back.is_active()));
+            done += u64::from(co.attach(Budget::Unlimited).is_ok_and(|back| !back.is_active()));
         }
     }
     done

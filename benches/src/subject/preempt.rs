@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use leno::kernel::{LocalSystem, Options, yield_now};
 use leno::process::{
-    Bound, Budget, Sink, attach_for, can_preempt_anywhere, preempt_anywhere, preemptible,
+    Bound, BoundBack, Budget, Sink, can_preempt_anywhere, preempt_anywhere, preemptible, safepoint,
 };
 
 use crate::bench::preempt::percentile;
@@ -31,15 +31,15 @@ pub fn attach() -> Vec<Contender> {
                 let body = move || (0..=n).for_each(|_| yield_now());
                 drop(sink.spawn(&Options::new(), body).map_err(Failure::failed)?);
                 let co = sink.next().ok_or_else(|| Failure::failed("nobody is ready"))?;
-                attach_for(co, budget).map_err(Failure::failed)?;
+                co.attach(budget).map_err(Failure::failed)?;
                 let start = Instant::now();
                 for _ in 0..n {
                     let co = sink.try_next().ok_or_else(|| Failure::failed("nobody is ready"))?;
-                    attach_for(co, budget).map_err(Failure::failed)?;
+                    co.attach(budget).map_err(Failure::failed)?;
                 }
                 let elapsed = start.elapsed();
                 while let Some(co) = sink.next() {
-                    attach_for(co, Budget::Unlimited).map_err(Failure::failed)?;
+                    co.attach(Budget::Unlimited).map_err(Failure::failed)?;
                 }
                 Ok(Turn::ns(elapsed, n))
             })
@@ -74,9 +74,6 @@ fn bound() -> Contender {
     })
 }
 
-/// Some 50 microseconds of work.
-const CHUNK: u64 = 20_000;
-
 #[inline(always)]
 fn step(x: u64) -> u64 {
     let x = x ^ x << 13;
@@ -89,56 +86,120 @@ fn compute(laps: u64) -> u64 {
     (0..laps).fold(88_172_645_463_325_252, |x, _| step(black_box(x)))
 }
 
-#[preemptible]
-#[inline(never)]
-fn compute_in_slices(laps: u64) -> u64 {
-    let mut x = 88_172_645_463_325_252;
-    for _ in 0..laps {
-        x = step(black_box(x));
+/// A clock that asks nobody: in a region, code outside of the program is not preempted.
+#[inline(always)]
+fn ticks() -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: every machine of this kind has it.
+    unsafe {
+        core::arch::x86_64::_rdtsc()
     }
-    x
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        static START: std::sync::LazyLock<Instant> = std::sync::LazyLock::new(Instant::now);
+        START.elapsed().as_nanos() as u64
+    }
 }
 
-/// Computes `n` chunks in slices, and without; the difference for each preemption.
-pub fn preemption() -> Vec<Contender> {
-    let with = |name, budget: Budget, work: fn(u64) -> u64| {
-        Contender::measured(name, move |n| {
-            let once = move |budget| -> std::result::Result<(Duration, u64), Failure> {
-                let spent = Arc::new(AtomicU64::new(0));
-                let own = spent.clone();
-                let turn = run(move || {
-                    let sink = Sink::new();
-                    let body = move || black_box(work(n * CHUNK));
-                    drop(sink.spawn(&Options::new(), body).map_err(Failure::failed)?);
-                    let (mut preempted, start) = (0_u64, Instant::now());
-                    while let Some(co) = sink.next() {
-                        let attached = attach_for(co, budget).map_err(Failure::failed)?;
-                        preempted += u64::from(attached.is_preempted());
-                    }
-                    own.store(start.elapsed().as_nanos() as u64, Relaxed);
-                    Ok(Turn::of(preempted as f64))
-                })?;
-                Ok((Duration::from_nanos(spent.load(Relaxed)), turn.value as u64))
-            };
-            let (without, _) = once(Budget::Unlimited)?;
-            let (with, preempted) = once(budget)?;
-            if preempted == 0 {
-                return Err(Failure::failed("it was not preempted"));
+/// What one that computes sees of being preempted: its clock jumps.
+#[derive(Default)]
+struct Holes {
+    /// How often it was preempted; written by its scheduler.
+    preemptions: AtomicU64,
+    /// The ticks of each.
+    seen: Vec<AtomicU64>,
+}
+
+impl Holes {
+    fn of(n: u64) -> Arc<Holes> {
+        Arc::new(Holes { seen: (0..n).map(|_| AtomicU64::new(0)).collect(), ..Holes::default() })
+    }
+
+    /// Computes until it was preempted so often.
+    ///
+    /// `last` is a time after which it was seen that nobody had preempted it yet. So whatever is noticed
+    /// next has happened since.
+    #[inline(always)]
+    fn look(&self, lap: impl Fn()) {
+        let mut last = ticks();
+        for (n, hole) in self.seen.iter().enumerate() {
+            loop {
+                lap();
+                let now = ticks();
+                if self.preemptions.load(Relaxed) != n as u64 {
+                    break;
+                }
+                last = now;
             }
-            let note = format!("{preempted} preemptions");
-            Ok(Turn::ns(with.saturating_sub(without), preempted).with_note(note))
+            let now = ticks();
+            hole.store(now - last, Relaxed);
+            last = now;
+        }
+    }
+
+    /// The hole in the middle of all, in nanoseconds, if so many ticks took this long.
+    fn median(&self, all: u64, elapsed: Duration) -> Result {
+        let mut holes: Vec<u64> = self.seen.iter().map(|hole| hole.load(Relaxed)).collect();
+        holes.sort_unstable();
+        let hole = holes.get(holes.len() / 2).ok_or_else(|| Failure::failed("no preemptions"))?;
+        Ok(Turn::of(*hole as f64 * elapsed.as_nanos() as f64 / all.max(1) as f64))
+    }
+}
+
+/// How long one is away that is preempted and attached again at once, by its own clock.
+pub fn preemption() -> Vec<Contender> {
+    let with = |name, budget: Budget, work: fn(&Holes)| {
+        Contender::measured(name, move |n| {
+            let holes = Holes::of(n);
+            run(move || {
+                let (sink, own) = (Sink::new(), holes.clone());
+                drop(sink.spawn(&Options::new(), move || work(&own)).map_err(Failure::failed)?);
+                let (start, first) = (Instant::now(), ticks());
+                while let Some(co) = sink.next() {
+                    let attached = co.attach(budget).map_err(Failure::failed)?;
+                    if attached.is_preempted() {
+                        holes.preemptions.fetch_add(1, Relaxed);
+                    }
+                }
+                holes.median(ticks() - first, start.elapsed())
+            })
         })
     };
-    let mut contenders = vec![with("leno", Budget::units(1_000), compute_in_slices)];
+    let at_safepoints = |holes: &Holes| holes.look(|| safepoint!());
+    let mut contenders = vec![
+        with("leno", Budget::units(100), at_safepoints),
+        with("leno time", Budget::time(Duration::from_micros(50)), at_safepoints),
+    ];
     if can_preempt_anywhere().is_ok() {
-        let anywhere = |laps| {
+        let anywhere = |holes: &Holes| {
             // SAFETY: it computes only.
-            unsafe { preempt_anywhere(move || compute(laps)) }
+            unsafe { preempt_anywhere(|| holes.look(|| ())) }
         };
         let often = Budget::time(Duration::from_micros(200));
         contenders.push(with("leno anywhere", often, anywhere));
+        contenders.push(preempted_thread());
     }
     contenders
+}
+
+/// The same with one that is bound to a thread.
+fn preempted_thread() -> Contender {
+    Contender::measured("leno bound", |n| {
+        let holes = Holes::of(n.min(100));
+        let own = holes.clone();
+        let body = move || own.look(|| ());
+        let mut bound = Bound::spawn("bound", body).map_err(Failure::failed)?;
+        let (start, first) = (Instant::now(), ticks());
+        loop {
+            match bound.attach(Budget::time(QUANTUM)).map_err(Failure::failed)? {
+                BoundBack::Preempted => drop(holes.preemptions.fetch_add(1, Relaxed)),
+                _ => break,
+            }
+        }
+        let turn = holes.median(ticks() - first, start.elapsed());
+        bound.join().map_err(|_| Failure::failed("it panicked"))?;
+        turn
+    })
 }
 
 /// What computes until it is told to stop, in these ways.
@@ -173,24 +234,22 @@ pub fn gap(which: u64) -> Vec<Contender> {
             let own = gaps.clone();
             run(move || {
                 let (sink, stop) = (Sink::new(), Arc::new(AtomicBool::new(false)));
-                for _ in 0..2 {
-                    let stop = stop.clone();
-                    let body = move || match kind {
-                        Hog::Safepoints => hog_in_slices(&stop),
-                        // SAFETY: it computes only.
-                        Hog::Anywhere => unsafe { preempt_anywhere(|| hog(&stop)) },
-                        Hog::Neither => {
-                            while !stop.load(Relaxed) {
-                                let begun = Instant::now();
-                                while begun.elapsed() < 30 * QUANTUM {
-                                    black_box(compute(1_000));
-                                }
-                                yield_now();
+                let own_stop = stop.clone();
+                let body = move || match kind {
+                    Hog::Safepoints => hog_in_slices(&own_stop),
+                    // SAFETY: it computes only.
+                    Hog::Anywhere => unsafe { preempt_anywhere(|| hog(&own_stop)) },
+                    Hog::Neither => {
+                        while !own_stop.load(Relaxed) {
+                            let begun = Instant::now();
+                            while begun.elapsed() < 30 * QUANTUM {
+                                black_box(compute(1_000));
                             }
+                            yield_now();
                         }
-                    };
-                    drop(sink.spawn(&Options::new(), body).map_err(Failure::failed)?);
-                }
+                    }
+                };
+                drop(sink.spawn(&Options::new(), body).map_err(Failure::failed)?);
                 let neighbour = move || {
                     let mut last = Instant::now();
                     for _ in 0..n {
@@ -202,13 +261,12 @@ pub fn gap(which: u64) -> Vec<Contender> {
                 };
                 drop(sink.spawn(&Options::new(), neighbour).map_err(Failure::failed)?);
                 while let Some(co) = sink.next() {
-                    attach_for(co, Budget::time(QUANTUM)).map_err(Failure::failed)?;
+                    co.attach(Budget::time(QUANTUM)).map_err(Failure::failed)?;
                 }
                 Ok(Turn::of(0.0))
             })?;
             let gaps = std::mem::take(&mut *gaps.lock().expect("nobody panics"));
-            // Two hogs have had their turns between two of the neighbour.
-            percentile(gaps.into_iter().map(|gap| gap / 2).collect(), which)
+            percentile(gaps, which)
         })
     };
     let mut contenders =

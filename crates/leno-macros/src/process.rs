@@ -356,7 +356,7 @@ impl Entry {
                     -> ::core::result::Result<#layer::Reply<#result>, #refused>
                 {
                     let (#answer, reply) = self.0.answer();
-                    match self.0.post(#message::#variant { #(#names,)* #answer }) {
+                    match self.0.post_with(move || #message::#variant { #(#names,)* #answer }) {
                         ::core::result::Result::Ok(()) => ::core::result::Result::Ok(reply),
                         ::core::result::Result::Err(refused) => {
                             ::core::result::Result::Err(#take_back)
@@ -370,7 +370,7 @@ impl Entry {
                 #visibility fn #name(&self, #(#names: #types),*)
                     -> ::core::result::Result<(), #refused>
                 {
-                    self.0.post(#message::#variant { #(#names,)* }).map_err(|refused| #take_back)
+                    self.0.post_with(move || #message::#variant { #(#names,)* }).map_err(|refused| #take_back)
                 }
             }
         }

@@ -43,9 +43,18 @@ impl<P: Process> Address<P> {
     ///
     /// # Panics
     /// Inside a future that a core polls, if it would have to wait.
+    #[inline]
     #[track_caller]
     pub fn post(&self, message: P::Message) -> Result<(), Refused<P::Message>> {
-        self.held.mailbox.post(message)
+        self.held.mailbox.post(move || message)
+    }
+
+    /// The same of a message that is made where it goes.
+    #[doc(hidden)]
+    #[inline(always)]
+    #[track_caller]
+    pub fn post_with(&self, make: impl FnOnce() -> P::Message) -> Result<(), Refused<P::Message>> {
+        self.held.mailbox.post(make)
     }
 
     /// Stops the process: it serves what is queued, does what it does last, and ends. Later calls are

@@ -167,14 +167,17 @@ impl<M> Mailbox<M> {
     }
 
     /// Puts a call in.
-    #[inline]
+    #[inline(always)]
     #[track_caller]
-    pub(crate) fn post(&self, message: M) -> Result<(), Refused<M>> {
-        world::point(Operation::Send, Some(self.about.sign.object()));
+    pub(crate) fn post(&self, make: impl FnOnce() -> M) -> Result<(), Refused<M>> {
+        // Which object it is need not be known otherwise.
+        if world::is_observed() {
+            world::point(Operation::Send, Some(self.about.sign.object()));
+        }
         if self.far.load(Relaxed) == 0
             && let Some(mut near) = self.near.enter()
         {
-            near.calls.push_back(message);
+            push(&mut near.calls, make);
             let is_waiting = core::mem::take(&mut near.is_waiting);
             drop(near);
             if is_waiting {
@@ -182,7 +185,7 @@ impl<M> Mailbox<M> {
             }
             return Ok(());
         }
-        self.post_behind_the_lock(message)
+        self.post_behind_the_lock(make())
     }
 
     /// Takes the process out of its wait, if it waits, and lets it run.
@@ -367,6 +370,24 @@ impl<M> Mailbox<M> {
         drop(inner);
         server.into_iter().chain(callers).for_each(Waiter::wake);
     }
+}
+
+/// Makes a call where it stays. Moved there it would be written in parts and read as a whole at once, and
+/// machines stall at that; so where it is made nothing may need its address, as a queue that grows would,
+/// which may panic.
+#[inline(always)]
+fn push<M>(calls: &mut VecDeque<M>, make: impl FnOnce() -> M) {
+    if calls.len() == calls.capacity() {
+        push_into_full(calls, make());
+    } else {
+        calls.push_back(make());
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn push_into_full<M>(calls: &mut VecDeque<M>, call: M) {
+    calls.push_back(call);
 }
 
 /// Moves calls to the end of others; whether there were any.

@@ -36,6 +36,7 @@ impl<P: Process> Me<P> {
     ///
     /// # Cancellation
     /// When the process is to exit, its stack unwinds.
+    #[inline]
     #[track_caller]
     pub fn exe_next(&self, process: &mut P) -> bool {
         self.exe_next_where(process, |_, _| true)
@@ -51,6 +52,7 @@ impl<P: Process> Me<P> {
     ///
     /// # Panics
     /// When `guard` serves calls itself.
+    #[inline]
     #[track_caller]
     pub fn exe_next_where(
         &self,
@@ -63,13 +65,20 @@ impl<P: Process> Me<P> {
                 process.serve(message, self);
                 return true;
             }
-            let mut pending = self.pending.borrow_mut();
-            if let Look::Stopped = self.mailbox.take(&mut pending) {
+            if let Look::Stopped = self.look() {
                 return false;
             }
         }
     }
 
+    /// Takes all calls there are; waits while there are none.
+    #[inline(never)]
+    #[track_caller]
+    fn look(&self) -> Look {
+        self.mailbox.take(&mut self.pending.borrow_mut())
+    }
+
+    #[inline(always)]
     fn next(
         &self,
         process: &P,
