@@ -59,12 +59,11 @@ fn rounds(shape: &Shape, edges: &[Edge<'_>]) -> Result<Vec<u64>, BuildError> {
         if fires[first].is_some() || shape.nodes[first].rates.is_none() {
             continue;
         }
-        let mut members = vec![first];
+        let mut members = vec![(first, (1, 1))];
         fires[first] = Some((1, 1));
         let mut at = 0;
-        while let Some(node) = members.get(at).copied() {
+        while let Some((node, (n, d))) = members.get(at).copied() {
             at += 1;
-            let Some((n, d)) = fires[node] else { continue };
             for edge in edges.iter().filter(|edge| edge.from == node || edge.to == node) {
                 let (other, n, d) = match edge.from == node {
                     true => (edge.to, n * edge.gives, d * edge.takes),
@@ -75,7 +74,7 @@ fn rounds(shape: &Shape, edges: &[Edge<'_>]) -> Result<Vec<u64>, BuildError> {
                 match fires[other] {
                     None => {
                         fires[other] = Some(own);
-                        members.push(other);
+                        members.push((other, own));
                     }
                     Some(known) if known == own => {}
                     Some(_) => {
@@ -87,10 +86,10 @@ fn rounds(shape: &Shape, edges: &[Edge<'_>]) -> Result<Vec<u64>, BuildError> {
             }
         }
         // To whole numbers.
-        let all = members.iter().filter_map(|node| fires[*node]);
-        let multiple = all.fold(1, |multiple, (_, d)| multiple / divisor(multiple, d) * d);
-        for node in members {
-            fires[node] = fires[node].map(|(n, d)| (n * (multiple / d), 1));
+        let divisors = members.iter().map(|(_, (_, d))| *d);
+        let multiple = divisors.fold(1, |multiple, d| multiple / divisor(multiple, d) * d);
+        for (node, (n, d)) in members {
+            fires[node] = Some((n * (multiple / d), 1));
         }
     }
     Ok(fires.into_iter().map(|fires| fires.map_or(0, |(n, _)| n)).collect())

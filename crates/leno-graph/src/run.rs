@@ -15,7 +15,8 @@ use crate::source::Source;
 use crate::state::Counters;
 
 /// A graph that is built. Nothing runs before the first send or receive from outside; then each node
-/// starts when something is first expected from it, or for it. Dropping it ends all its nodes.
+/// starts when something is first expected from it, or for it. Dropping it ends all its nodes, so keep it
+/// while its ends are used.
 pub struct Run<D: Determinism, S: Schedule> {
     pub(crate) core: S::Core,
     /// All its channels; what runs it does not keep them.
@@ -58,7 +59,8 @@ pub enum Temperature {
 }
 
 impl<D: Determinism, S: Schedule> Run<D, S> {
-    /// Opens an end to receive from outside.
+    /// Opens an end to receive from outside. It does not keep the graph: when the [`Run`] is dropped, it
+    /// gives what is in its channel, and then nothing.
     ///
     /// # Panics
     /// If it is of another graph.

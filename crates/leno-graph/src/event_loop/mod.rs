@@ -18,6 +18,7 @@ use core::any::Any;
 use core::cell::{Cell, RefCell};
 use core::cmp::Reverse;
 use core::time::Duration;
+use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -216,6 +217,7 @@ impl EventLoop {
             self.move_due();
             let present = self.inner.tasks.borrow().len();
             for _ in 0..present {
+                // A task may run the loop itself.
                 let Some(task) = self.inner.tasks.borrow_mut().pop_front() else { break };
                 match task {
                     Task::Call(call) => call(),
@@ -247,9 +249,8 @@ impl EventLoop {
             return;
         }
         let now = leno_kernel::now();
-        while delayed.peek().is_some_and(|first| first.0.at <= now) {
-            let Some(Reverse(due)) = delayed.pop() else { return };
-            self.inner.tasks.borrow_mut().push_back(due.task);
+        while let Some(first) = delayed.peek_mut().filter(|first| first.0.at <= now) {
+            self.inner.tasks.borrow_mut().push_back(PeekMut::pop(first).0.task);
         }
     }
 
@@ -257,9 +258,8 @@ impl EventLoop {
         let mut queue = self.inner.ended.lock();
         let mut tasks = self.inner.tasks.borrow_mut();
         for (number, result) in queue.operations.drain(..) {
-            if let Some(then) = self.inner.pending.borrow_mut().remove(&number) {
-                tasks.push_back(Task::Call(Box::new(move || then(result))));
-            }
+            let then = self.inner.pending.borrow_mut().remove(&number);
+            tasks.extend(then.map(|then| Task::Call(Box::new(move || then(result)))));
         }
         tasks.extend(queue.nodes.drain(..).map(Task::Node));
     }

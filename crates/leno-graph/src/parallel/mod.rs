@@ -173,7 +173,7 @@ impl Core {
     }
 }
 
-/// Says at its end that a node has ended.
+/// Says at its end that a node has ended, which has run.
 pub(crate) struct Ends {
     core: Arc<Core>,
     node: usize,
@@ -181,9 +181,7 @@ pub(crate) struct Ends {
 
 impl Drop for Ends {
     fn drop(&mut self) {
-        let Some(nodes) = self.core.nodes.get() else { return };
-        if nodes[self.node].temperature.swap(ENDED, SeqCst) == HOT {
-            self.core.rests(lock(&self.core.busy));
-        }
+        self.core.node(self.node).temperature.store(ENDED, SeqCst);
+        self.core.rests(lock(&self.core.busy));
     }
 }

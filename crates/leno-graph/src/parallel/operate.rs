@@ -103,7 +103,7 @@ pub(super) fn poll_offer<T>(
         channel.state().to_send.retain(|other| *other != old);
         Parallel::forget(&cx.core, &old);
     }
-    let Some(message) = value.take() else { return Poll::Ready(Ok(())) };
+    let message = value.take().expect("a send that is over is not polled");
     let gate = linked.shut();
     let mut state = channel.state();
     match state.push(message) {
@@ -252,7 +252,7 @@ fn wait_at(
     (object, ends): (Object, usize),
 ) -> Result<(), Stopped> {
     let index = linked.index;
-    let Some(wire) = core.wire(index) else { return Err(None) };
+    let wire = core.wire(index).expect("an end of a channel keeps it");
     let ticket = Ticket::new(Waiter::current(), matches!(caller, Caller::Node(_)));
     wire.watch(&ticket);
     let waited = match wire.can_take() {

@@ -97,8 +97,8 @@ impl Core {
             temperature: Cell::new(Temperature::Cold),
         });
         let wires = wires.iter().map(Rc::downgrade).collect();
-        let is_first =
-            self.nodes.set(nodes.map(Rc::new).collect()).is_ok() && self.wires.set(wires).is_ok();
+        let is_set = self.nodes.set(nodes.map(Rc::new).collect());
+        let is_first = is_set.is_ok() & self.wires.set(wires).is_ok();
         debug_assert!(is_first, "a graph is built once");
     }
 

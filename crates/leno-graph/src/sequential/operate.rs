@@ -148,11 +148,9 @@ fn receive_in_loop<X: Source<S = Sequential>>(
             Take::Empty => {}
         }
         let mut index = 0;
-        source.each(&mut |wire| {
-            if let Some(linked) = wire.get_linked() {
-                linked.start_producers();
-                index = linked.index;
-            }
+        source.each_linked(&mut |linked| {
+            linked.start_producers();
+            index = linked.index;
         });
         let want = Want::Receive(index);
         match caller {

@@ -18,7 +18,7 @@ pub(super) fn offer<T>(
     ticket: &mut Option<usize>,
 ) -> Poll<Result<(), T>> {
     let (linked, core) = (channel.linked(), &cx.core);
-    let Some(message) = value.take() else { return Poll::Ready(Ok(())) };
+    let message = value.take().expect("a send that is over is not polled");
     if core.is_chain {
         return match channel.state().push(message) {
             Push::Done(true) if linked.is_awaited() => {

@@ -15,4 +15,5 @@ mod joins;
 mod modes;
 mod nodes;
 mod preempted;
+mod seldom;
 mod stackless;
