@@ -141,8 +141,7 @@ fn execute(sessions: &Sessions, command: Command) -> Result<(), Failure> {
             say(&sessions.run(id)?)
         }
         Command::Answer(id, text) => {
-            questionnaire::check(&text)?;
-            sessions.answer(id, &text)?;
+            sessions.answer(id, questionnaire::check(&text)?)?;
             say(&sessions.run(id)?)
         }
         Command::List(state) => {

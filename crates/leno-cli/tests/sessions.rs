@@ -2,9 +2,11 @@
 #![forbid(unsafe_code)]
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
+
+use socket2::{Domain, Socket, Type};
 
 /// A store of a test's own.
 struct Store(PathBuf);
@@ -58,7 +60,7 @@ fn a_dialogue_on_the_terminal() {
     assert_eq!(says("John Doe"), "Please enter your country:\n");
     assert_eq!(says("Genovia"), "Please enter your age:\n");
     assert_eq!(says("twenty-eight"), "Please enter your age:\nPlease enter a valid number!\n");
-    assert_eq!(says("28"), "Please enter your email address:\n");
+    assert_eq!(says(" 28 "), "Please enter your email address:\n");
     let list = store.says(&["list", "waiting"]);
     assert!(list.starts_with(id) && list.contains("Please enter your email address:"), "{list}");
     let shown = store.says(&["show", id]);
@@ -82,6 +84,49 @@ fn a_dialogue_on_the_terminal() {
     assert_eq!(store.says(&["expire", "0"]), "0 expired, 2 deleted\n");
 }
 
+/// What the page on sessions shows on a terminal is what happens there.
+#[test]
+#[cfg_attr(miri, ignore = "starts processes")]
+fn what_the_documentation_shows_happens() {
+    let page = include_str!("../../../docs/sessions.md");
+    let block =
+        page.split("```console\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let store = Store::new("documented");
+    let (mut id, mut commands) = (None::<String>, 0);
+    for part in block.split("$ ").skip(1) {
+        let (command, shown) = part.split_once('\n').unwrap();
+        let command = command.split('#').next().unwrap().trim();
+        if let Some(example) = command.strip_prefix("cargo run -p leno-session --example ") {
+            let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../leno-session/examples/");
+            let is_there = |ending| PathBuf::from(format!("{examples}{example}{ending}")).exists();
+            assert!(is_there(".rs") || is_there(""), "{example}");
+            continue;
+        }
+        let words = command.strip_prefix("cargo run --release -- sessions ").expect(command);
+        let (words, text) = words.split_once('"').unwrap_or((words, ""));
+        let mut arguments: Vec<&str> = words.split(' ').filter(|word| !word.is_empty()).collect();
+        arguments.extend(text.strip_suffix('"'));
+        if arguments == ["serve"] {
+            drop(Server::start(&store));
+            continue;
+        }
+        // Ids are random: those shown stand for those that are.
+        for argument in &mut arguments {
+            if argument.contains("..") {
+                *argument = id.as_deref().expect("a session was started");
+            }
+        }
+        let says = store.says(&arguments);
+        if arguments == ["start"] {
+            id = says.lines().next().map(str::to_owned);
+        }
+        assert_eq!(says.lines().count(), shown.lines().count(), "{command}: {says}");
+        assert_eq!(says.lines().last(), shown.lines().last(), "{command}");
+        commands += 1;
+    }
+    assert!(commands >= 2);
+}
+
 /// A server, and a client that is not polite.
 struct Server {
     process: Child,
@@ -100,7 +145,15 @@ impl Server {
     }
 
     fn send(&self, request: &str) -> String {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
+        self.send_from([127, 0, 0, 1], request)
+    }
+
+    /// As a client with this address, of which loopback has many.
+    fn send_from(&self, client: [u8; 4], request: &str) -> String {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        socket.bind(&SocketAddr::from((client, 0)).into()).unwrap();
+        socket.connect(&self.address.parse::<SocketAddr>().unwrap().into()).unwrap();
+        let mut stream = TcpStream::from(socket);
         stream.write_all(request.as_bytes()).unwrap();
         let mut answer = Vec::new();
         let _reset = stream.read_to_end(&mut answer);
@@ -230,6 +283,32 @@ fn what_is_wrong_is_refused() {
         server.address
     ));
     assert_eq!(status(&answer), "405");
-    // Sooner or later it is too much.
-    assert!((0..2000).any(|_| status(&server.get("/")) == "429"));
+}
+
+/// Rates are counted by client: what one asks for too often the others still get.
+#[test]
+#[cfg_attr(miri, ignore = "starts processes")]
+fn one_clients_flood_does_not_keep_others_out() {
+    let store = Store::new("flood");
+    let server = Server::start(&store);
+    let request = |last| {
+        let end = if last { "connection: close\r\n" } else { "" };
+        format!("GET / HTTP/1.1\r\nhost: {}\r\n{end}\r\n", server.address)
+    };
+    let told = server.send(&(request(false).repeat(499) + &request(true)));
+    let count = |status: &str| told.matches(&format!("HTTP/1.1 {status} ")).count();
+    assert_eq!(count("200") + count("429"), 500);
+    assert!(count("200") >= 60 && count("429") > 0, "{} and {}", count("200"), count("429"));
+    assert!(told.contains("Too many requests. Wait a moment.") && told.contains("retry-after: 1"));
+    assert_eq!(status(&server.send_from([127, 0, 0, 2], &request(true))), "200");
+
+    // Dialogues have a limit of their own, by client too.
+    let begin = format!(
+        "POST / HTTP/1.1\r\nhost: {}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
+        server.address
+    );
+    let from = |n: u8| server.send_from([127, 0, 0, n], &begin);
+    assert_eq!(status(&from(3)), "303");
+    assert!((0..200).any(|_| from(3).contains("Too many dialogues at once.")));
+    assert_eq!(status(&from(4)), "303");
 }

@@ -30,7 +30,7 @@ async fn read_number(co: &mut Dialogue, mut message: String) -> i32 {
 }
 
 #[resumable]
-async fn interaction(co: &mut Dialogue) -> String {
+pub(crate) async fn interaction(co: &mut Dialogue) -> String {
     let name = read_string(co, "Please enter your name:".into()).await;
     let country = read_string(co, "Please enter your country:".into()).await;
     let age = read_number(co, "Please enter your age:".into()).await;

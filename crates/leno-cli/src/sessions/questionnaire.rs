@@ -1,6 +1,11 @@
-//! The dialogue: that of Stadler (2011), section 5.2.
+//! The dialogue, that of example 30, and what can be an answer in it.
 
-use leno::frame::{Co, resumable};
+/// The example keeps the dialogue in a file; here it is kept in a store.
+#[path = "../../../leno/examples/30_questionnaire.rs"]
+#[allow(dead_code, reason = "of the example, only the dialogue is used")]
+mod example;
+
+pub(super) use example::interaction;
 
 /// What it is called in a store.
 pub(super) const NAME: &str = "questionnaire";
@@ -8,44 +13,10 @@ pub(super) const NAME: &str = "questionnaire";
 /// As many characters may an answer have.
 pub(super) const LONGEST: usize = 1000;
 
-type Dialogue = Co<String, String>;
-
-#[resumable]
-async fn read_string(co: &mut Dialogue, message: String) -> String {
-    co.suspend(message).await
-}
-
-#[resumable]
-async fn read_number(co: &mut Dialogue, mut message: String) -> i32 {
-    let mut tries = 0;
-    loop {
-        if let Ok(number) = read_string(co, message.clone()).await.trim().parse() {
-            return number;
-        }
-        if tries == 0 {
-            message += "\nPlease enter a valid number!";
-        }
-        tries += 1;
-    }
-}
-
-#[resumable]
-pub(super) async fn interaction(co: &mut Dialogue) -> String {
-    let name = read_string(co, "Please enter your name:".into()).await;
-    let country = read_string(co, "Please enter your country:".into()).await;
-    let age = read_number(co, "Please enter your age:".into()).await;
-    let contact = if age < 70 {
-        "Email: ".to_owned() + &read_string(co, "Please enter your email address:".into()).await
-    } else {
-        "Telephone: ".to_owned()
-            + &read_string(co, "Please enter your telephone number:".into()).await
-    };
-    format!("Name: {name}, Country: {country}, Age: {age}, {contact}")
-}
-
-/// Whether this can be an answer.
-pub(super) fn check(answer: &str) -> Result<(), String> {
-    if answer.trim().is_empty() {
+/// What is answered by this text, if it can be an answer.
+pub(super) fn check(text: &str) -> Result<&str, String> {
+    let answer = text.trim();
+    if answer.is_empty() {
         return Err("the answer is empty".into());
     }
     if answer.chars().count() > LONGEST {
@@ -54,5 +25,5 @@ pub(super) fn check(answer: &str) -> Result<(), String> {
     if answer.chars().any(|c| c.is_control()) {
         return Err("the answer has characters that cannot be shown".into());
     }
-    Ok(())
+    Ok(answer)
 }

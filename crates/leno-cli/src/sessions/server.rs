@@ -7,7 +7,7 @@
 //! The server remembers nothing: kill it, and the next one goes on.
 
 use std::io::{self, Read};
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
@@ -18,7 +18,7 @@ use leno::session::{SessionError, SessionId, Sessions, State};
 use leno_samples::http::{self, Answer, Limits, Request};
 use leno_samples::serve::{self, stop};
 
-use super::limit::Bucket;
+use super::limit::{Limit, Rate};
 use super::{Failure, page, questionnaire};
 
 /// What a request may have, and how long it may take.
@@ -31,6 +31,17 @@ const LIMITS: Limits = Limits {
     stall: Duration::from_secs(5),
     request: Duration::from_secs(30),
 };
+
+/// Requests of one client; a page is one.
+const REQUESTS: Rate = Rate { per_second: 20.0, burst: 60.0 };
+const REQUESTS_OF_ALL: Rate = Rate { per_second: 500.0, burst: 1000.0 };
+
+/// Dialogues that one client begins.
+const STARTS: Rate = Rate { per_second: 1.0, burst: 10.0 };
+const STARTS_OF_ALL: Rate = Rate { per_second: 20.0, burst: 100.0 };
+
+/// How many clients are remembered.
+const CLIENTS: usize = 10_000;
 
 pub(super) fn serve(sessions: Sessions, address: SocketAddr) -> Result<(), Failure> {
     let listener = TcpListener::bind(address).map_err(|error| format!("{address}: {error}"))?;
@@ -52,8 +63,8 @@ pub(super) fn serve(sessions: Sessions, address: SocketAddr) -> Result<(), Failu
     let site = Site {
         sessions,
         address,
-        requests: Bucket::new(50.0, 100.0),
-        starts: Bucket::new(2.0, 20.0),
+        requests: Limit::new(REQUESTS, REQUESTS_OF_ALL, CLIENTS),
+        starts: Limit::new(STARTS, STARTS_OF_ALL, CLIENTS),
     };
     drop(system.spawn(move || {
         http::serve(listener, &stopped, &LIMITS, |request, answer| site.handle(request, answer))
@@ -65,8 +76,8 @@ pub(super) fn serve(sessions: Sessions, address: SocketAddr) -> Result<(), Failu
 struct Site {
     sessions: Sessions,
     address: SocketAddr,
-    requests: Bucket,
-    starts: Bucket,
+    requests: Limit,
+    starts: Limit,
 }
 
 /// A status, and a page or where to go.
@@ -81,7 +92,7 @@ fn wrong(status: u16, text: &str) -> Reply {
 
 impl Site {
     fn handle(&self, request: &mut Request<'_>, mut answer: Answer<'_>) -> io::Result<()> {
-        let reply = if self.requests.take() {
+        let reply = if self.requests.take(client(request)) {
             self.reply(request).unwrap_or_else(|error| match error {
                 SessionError::NoSession(_) => wrong(404, "There is no such dialogue."),
                 SessionError::Ended(..) => wrong(409, "This dialogue has come to an end."),
@@ -95,6 +106,9 @@ impl Site {
         };
         for (name, value) in page::HEADERS {
             answer = answer.header(name, value);
+        }
+        if let Reply::Page(429, _) = reply {
+            answer = answer.header("retry-after", 1);
         }
         match reply {
             Reply::Page(status, text) => answer.send(status, text),
@@ -110,7 +124,7 @@ impl Site {
         let session = target.strip_prefix("/s/").map(str::parse::<SessionId>);
         match (method.as_str(), target.as_str(), session) {
             ("GET" | "HEAD", "/", _) => Ok(Reply::Page(200, page::welcome())),
-            ("POST", "/", _) if !self.starts.take() => {
+            ("POST", "/", _) if !self.starts.take(client(request)) => {
                 Ok(wrong(429, "Too many dialogues at once. Wait a moment."))
             }
             ("POST", "/", _) => {
@@ -144,12 +158,13 @@ impl Site {
         let sequence = sequence.parse::<u64>().ok();
         // Of an earlier question, or sent twice: what there is to see is what it says now.
         if sequence == Some(row.sequence) && !row.state.has_ended() {
-            if let Err(reason) = questionnaire::check(&text) {
-                return Ok(Reply::Page(
-                    422,
-                    page::dialogue(&row, Some(&format!("Please try again: {reason}."))),
-                ));
-            }
+            let text = match questionnaire::check(&text) {
+                Ok(text) => text,
+                Err(reason) => {
+                    let reason = format!("Please try again: {reason}.");
+                    return Ok(Reply::Page(422, page::dialogue(&row, Some(&reason))));
+                }
+            };
             let key = format!("page {}", row.sequence);
             self.sessions.answer_once(id, &key, text.as_bytes())?;
             self.sessions.run(id)?;
@@ -175,6 +190,11 @@ impl Site {
         let origin = headers.get("origin").filter(|origin| *origin != "null");
         request.head.method != "POST" || (is_same_site && origin.is_none_or(is_own))
     }
+}
+
+/// Whose request this is.
+fn client(request: &Request<'_>) -> IpAddr {
+    request.peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.ip())
 }
 
 /// A field of a form.
