@@ -53,6 +53,8 @@ class Browser:
             self.buffer += self.socket.recv(4096)
         self.buffer = self.buffer.split(b"\r\n\r\n", 1)[1]
         self.call("Page.enable")
+        # Nobody looks at this window, but what has the focus is to be seen in the picture.
+        self.call("Emulation.setFocusEmulationEnabled", enabled=True)
 
     def take(self, count):
         while len(self.buffer) < count:
@@ -101,6 +103,14 @@ class Browser:
             time.sleep(0.1)
         sys.exit(f"the page never shows {text!r}, but {shown!r}")
 
+    def settled(self, what):
+        """Waits until the page is there and this has the focus, which it gets by itself."""
+        for _ in range(300):
+            if self.evaluate("document.readyState + document.activeElement?.tagName") == "complete" + what:
+                return
+            time.sleep(0.1)
+        sys.exit(f"no {what} gets the focus")
+
     def press_enter(self):
         for kind in ("keyDown", "keyUp"):
             self.call("Input.dispatchKeyEvent", type=kind, key="Enter", code="Enter", text="\r",
@@ -108,6 +118,7 @@ class Browser:
 
     def answer(self, text):
         """As people do: what is focused takes the keys."""
+        self.settled("INPUT")
         self.call("Input.insertText", text=text)
         self.press_enter()
 
@@ -136,6 +147,7 @@ def main():
             browser = Browser(program, os.path.join(folder, "profile"))
             browser.call("Page.navigate", url=f"http://{address}/")
             browser.until("Begin")
+            browser.settled("BUTTON")
             browser.press_enter()
             browser.until("Please enter your name:")
             browser.answer("<b>John</b> Doe")
@@ -148,6 +160,7 @@ def main():
             browser.until("Please enter your age:")
             browser.answer("twenty-eight")
             browser.until("Please enter a valid number!")
+            browser.settled("INPUT")
             browser.picture(picture)
             browser.answer("28")
             browser.until("Please enter your email address:")
