@@ -300,6 +300,11 @@ fn m59_a_call_of_a_stopped_process_comes_back_with_its_arguments() {
     assert_eq!(refused.arguments, ("word".to_owned(), 5));
     assert_eq!(refused.to_string(), "process 'clerk' does not take the call: it was stopped");
     assert_eq!(clerk.sum().unwrap_err().why, Refusal::Stopped);
+    // Who has no name is called by its type's.
+    let (clerk, body) = Plan::new().prepare(Clerk::default());
+    drop(body);
+    let refused = clerk.note(1).unwrap_err();
+    assert_eq!(refused.to_string(), "process 'Clerk' does not take the call: it was stopped");
 }
 
 #[test]

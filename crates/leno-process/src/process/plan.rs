@@ -77,7 +77,7 @@ impl Default for Plan {
 }
 
 impl Plan {
-    /// No name, a mailbox without a limit, no restart.
+    /// Named by its type, a mailbox without a limit, no restart.
     pub fn new() -> Plan {
         Plan {
             name: Name::NONE,
@@ -88,7 +88,7 @@ impl Plan {
         }
     }
 
-    /// The name in messages and dumps.
+    /// The name in messages and dumps; without one, that of the type.
     pub fn name(mut self, name: impl Into<Name>) -> Plan {
         self.name = name.into();
         self
@@ -138,9 +138,11 @@ impl Plan {
         origin: Origin,
         make: impl FnMut() -> Option<P> + Send + 'static,
     ) -> (P::Ref, Prepared) {
+        let name =
+            self.name.as_str().map_or_else(|| type_name::<P>().into(), |_| self.name.clone());
         let group = origin.group.clone();
         let mailbox: Mailbox<P::Message> =
-            Mailbox::new(self.name.clone(), self.capacity, self.refuses, group.clone());
+            Mailbox::new(name.clone(), self.capacity, self.refuses, group.clone());
         let mailbox = Arc::new(mailbox);
         let held = Arc::new(Held { mailbox: mailbox.clone() });
         if let Some(group) = group {
@@ -154,12 +156,18 @@ impl Plan {
         let supervision = self.supervision;
         let body = move || drive(ends, &me, supervision, make);
         let body: Box<dyn FnOnce() + Send> = Box::new(body);
-        let mut options = Options::new().name(self.name);
+        let mut options = Options::new().name(name);
         if let Some(bytes) = self.stack_size {
             options = options.stack_size(bytes);
         }
         (Address::new(held).into(), Prepared { body, options })
     }
+}
+
+/// The type's own name, without the modules it is in.
+fn type_name<P>() -> &'static str {
+    let path = core::any::type_name::<P>();
+    path.rsplit("::").next().unwrap_or(path)
 }
 
 pub(crate) fn once<P>(process: P) -> impl FnMut() -> Option<P> {
