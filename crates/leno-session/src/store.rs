@@ -178,7 +178,7 @@ impl Effect {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Next {
-    /// It goes on, and the worker keeps its lease, renewed.
+    /// It goes on, and the worker keeps its lease, renewed if need be.
     Kept,
     /// It goes on, with whichever worker.
     Ready,
@@ -283,7 +283,7 @@ pub trait Store: Send + Sync {
     fn create(&self, new: &[NewSession]) -> Result<Vec<bool>>;
     /// Leases sessions that are due.
     fn lease(&self, want: &Want) -> Result<Vec<Lease>>;
-    /// Stores steps, in one transaction. Leases that are kept last for `ttl` from now on.
+    /// Stores steps, in one transaction. Leases that are kept last for half of `ttl` at least from now on.
     fn commit(&self, batch: &[Commit], ttl: Duration) -> Result<Vec<Outcome>>;
     /// Makes leases last for `ttl` from now on.
     fn renew(&self, held: &[Held], ttl: Duration) -> Result<Vec<Outcome>>;

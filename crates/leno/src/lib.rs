@@ -162,4 +162,7 @@ mod book {
 
     #[doc = include_str!("../../../docs/compare.md")]
     struct Compare;
+
+    #[doc = include_str!("../../../docs/sessions.md")]
+    struct Sessions;
 }

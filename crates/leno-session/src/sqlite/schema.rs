@@ -52,8 +52,16 @@ pub(super) const COMMIT: &str = "
 UPDATE leno_session SET sequence = sequence + 1, effects = effects + ?4, version = ?5,
     image = coalesce(?6, image), said = coalesce(?7, said), reason = ?8, state = ?9,
     awaits = coalesce(?10, awaits), until = coalesce(?11, until), due = ?12, touched = ?13
-WHERE id = ?1 AND token = ?2 AND sequence = ?3 AND state = 1
-RETURNING effects";
+WHERE id = ?1 AND token = ?2 AND sequence = ?3 AND state = 1";
+
+/// The same for a step whose lease is kept and lasts until ?9 anyway: without the due time, so that no index changes.
+pub(super) const COMMIT_KEPT: &str = "
+UPDATE leno_session SET sequence = sequence + 1, effects = effects + ?4, version = ?5,
+    image = coalesce(?6, image), said = coalesce(?7, said), reason = '', awaits = 0, until = ?8, touched = ?8
+WHERE id = ?1 AND token = ?2 AND sequence = ?3 AND state = 1 AND due >= ?9";
+
+/// How many effects a session has had. A `RETURNING` of the commit would say so, too, but takes as long as the commit.
+pub(super) const EFFECTS: &str = "SELECT effects FROM leno_session WHERE id = ?1";
 
 pub(super) const WAS_STORED: &str =
     "SELECT EXISTS(SELECT 1 FROM leno_session WHERE id = ?1 AND token = ?2 AND sequence = ?3)";

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
 use super::{all, awaited, id_at, image_at, message_of, schema};
 use crate::clock::{FAR, millis, now};
@@ -75,9 +75,24 @@ fn has_mail(connection: &Connection, id: &[u8; 16]) -> Result<bool> {
     connection.prepare_cached(schema::HAS_MAIL)?.query_row([id], |row| row.get(0))
 }
 
-pub(super) fn commit(connection: &Connection, commit: &Commit, ttl: Duration) -> Result<Outcome> {
-    let (id, token, sequence) = (commit.id.as_bytes(), commit.token as i64, commit.sequence as i64);
-    let now = now();
+/// A step whose lease is kept, if that lease has half its time left. Whether it was stored.
+fn store_kept(connection: &Connection, commit: &Commit, ttl: Duration, now: i64) -> Result<bool> {
+    let changed = connection.prepare_cached(schema::COMMIT_KEPT)?.execute(params![
+        commit.id.as_bytes(),
+        commit.token as i64,
+        commit.sequence as i64,
+        commit.effects.len() as i64,
+        commit.version,
+        commit.image,
+        commit.said,
+        now,
+        now + millis(ttl / 2)
+    ])?;
+    Ok(changed == 1)
+}
+
+/// Any step. Whether it was stored.
+fn store(connection: &Connection, commit: &Commit, ttl: Duration, now: i64) -> Result<bool> {
     // State, what is awaited and until when (unless that stays), and when it is due.
     let (state, waits, due) = match &commit.next {
         Next::Kept => (State::Leased, Some((0, now)), now + millis(ttl)),
@@ -95,45 +110,51 @@ pub(super) fn commit(connection: &Connection, commit: &Commit, ttl: Duration) ->
         Next::Failed(reason) | Next::Parked(reason) => reason.as_str(),
         _ => "",
     };
-    let effects: Option<i64> = connection
-        .prepare_cached(schema::COMMIT)?
-        .query_row(
-            params![
-                id,
-                token,
-                sequence,
-                commit.effects.len() as i64,
-                commit.version,
-                commit.image,
-                commit.said,
-                reason,
-                state.number(),
-                waits.map(|(awaits, _)| awaits),
-                waits.map(|(_, until)| until),
-                due,
-                now
-            ],
-            |row| row.get(0),
-        )
-        .optional()?;
-    let Some(effects) = effects else {
+    let changed = connection.prepare_cached(schema::COMMIT)?.execute(params![
+        commit.id.as_bytes(),
+        commit.token as i64,
+        commit.sequence as i64,
+        commit.effects.len() as i64,
+        commit.version,
+        commit.image,
+        commit.said,
+        reason,
+        state.number(),
+        waits.map(|(awaits, _)| awaits),
+        waits.map(|(_, until)| until),
+        due,
+        now
+    ])?;
+    Ok(changed == 1)
+}
+
+pub(super) fn commit(connection: &Connection, commit: &Commit, ttl: Duration) -> Result<Outcome> {
+    let now = now();
+    let is_stored = (commit.next == Next::Kept && store_kept(connection, commit, ttl, now)?)
+        || store(connection, commit, ttl, now)?;
+    let (id, token, sequence) = (commit.id.as_bytes(), commit.token as i64, commit.sequence as i64);
+    if !is_stored {
         let mut was_stored = connection.prepare_cached(schema::WAS_STORED)?;
         let was_stored =
             was_stored.query_row(params![id, token, sequence + 1], |row| row.get(0))?;
         return Ok(if was_stored { Outcome::Stored } else { Outcome::Fenced });
-    };
+    }
     for number in &commit.taken {
         connection.prepare_cached(schema::TAKE)?.execute([number])?;
     }
-    let first = effects - commit.effects.len() as i64 + 1;
-    for (effect, sequence) in commit.effects.iter().zip(first..) {
+    if !commit.effects.is_empty() {
+        let mut effects = connection.prepare_cached(schema::EFFECTS)?;
+        let effects: i64 = effects.query_row([id], |row| row.get(0))?;
+        let first = effects - commit.effects.len() as i64 + 1;
         let mut insert = connection.prepare_cached(schema::EFFECT)?;
-        insert.execute(params![id, sequence, effect.topic, effect.body])?;
+        for (effect, sequence) in commit.effects.iter().zip(first..) {
+            insert.execute(params![id, sequence, effect.topic, effect.body])?;
+        }
     }
     for message in &commit.messages {
         send(connection, message)?;
     }
-    if state == State::Waiting && has_mail(connection, id)? {
+    if matches!(commit.next, Next::Message(_)) && has_mail(connection, id)? {
         connection.prepare_cached(schema::WAKE)?.execute(params![id, now])?;
     }
     Ok(Outcome::Stored)
