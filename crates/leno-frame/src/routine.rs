@@ -37,12 +37,15 @@ impl<R> Args<R> {
     }
 }
 
-/// A resumable function of any number of parameters, or a closure that calls one: where a coroutine
-/// starts. The tuple `A` holds the parameters after the handle.
+/// A resumable function of up to eight parameters after its handle, or a closure that calls one, such as a method:
+/// `|co: &mut Co<..>, object: T| object.method(co)`. It is where a coroutine starts. The tuple `A` holds the
+/// parameters.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot start a coroutine with these arguments",
     note = "a coroutine starts with a `#[resumable]` fn and a tuple of its arguments after `co`, such as \
-            `(1, \"x\".to_string())`, `(1,)` or `()`; give generic fns their types: `f::<u32>`"
+            `(1, \"x\".to_string())`, `(1,)` or `()`; give generic fns their types: `f::<u32>`",
+    note = "a method starts in a closure, which is also what it is restored by: \
+            `|co: &mut Co<..>, object: T| object.method(co)`"
 )]
 pub trait Entry<R: Routine, A> {
     #[doc(hidden)]

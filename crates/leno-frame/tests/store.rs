@@ -408,6 +408,8 @@ fn methods_are_stored_with_the_object_they_belong_to() {
     let agent = Agent { name: "smith".into(), visited: vec![] };
     let entry = |co: &mut Co<String, u8>, agent: Agent<u8>, hops: u32| agent.travel(co, hops);
     let (mut co, mut state) = Resumable::start(&mut (), entry, (agent, 2));
+    let frames = co.snapshot(Format::Json).unwrap().frames().unwrap();
+    assert_eq!(frames[0].locals["self"]["name"], "smith");
     let (mut yields, mut input) = (Vec::new(), 0);
     let agent = loop {
         match state {

@@ -6,9 +6,11 @@ use syn::spanned::Spanned;
 use syn::visit_mut::{self, VisitMut};
 use syn::{ExprPath, Macro, Path, PathArguments, Type, parse_quote};
 
-/// What `self` is called in the body.
+/// What `self` is called in the body; images call it `self`.
+pub(crate) const RECEIVER: &str = "__self";
+
 pub(crate) fn renamed(span: Span) -> Ident {
-    Ident::new("__self", span)
+    Ident::new(RECEIVER, span)
 }
 
 /// Replaces `self`, and `Self` by the type it stands for.

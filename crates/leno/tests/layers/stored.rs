@@ -145,7 +145,7 @@ type Sum = Coroutine<u32, u32, u32>;
 
 /// Starts a body on a stack, and says how it goes on.
 fn on_a_stack(co: Sum, first: u32) -> (impl FnMut(u32) -> State<u32, u32>, State<u32, u32>) {
-    let mut go = move |input| match co.resume(input) {
+    let go = move |input| match co.resume(input) {
         Step::Suspended(output) => State::Suspended(output),
         Step::Finished(result) => State::Complete(result),
     };

@@ -8,6 +8,7 @@ use super::block::Draft;
 use super::{Lower, Place, Slots, hidden, hidden_at, within};
 use crate::resumable::ir::{Extent, Node, Point, Set, VarId};
 use crate::resumable::normal::TEMPORARY;
+use crate::resumable::receiver::RECEIVER;
 
 /// A line after the code before it was wrapped: its value, and what has to be declared after it.
 pub(super) struct Wrapped {
@@ -187,6 +188,7 @@ impl Lower<'_> {
             }
             let shown = match text.strip_prefix(TEMPORARY) {
                 Some(number) => format!("${number}"),
+                None if text == RECEIVER => "self".into(),
                 None => text,
             };
             let span = name.span();
