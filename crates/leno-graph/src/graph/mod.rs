@@ -22,7 +22,7 @@ use crate::select::Select;
 use crate::source::Source;
 
 /// A graph of nodes and channels that is being described. [`build`](Graph::build) ends that, and gives a
-/// [`Run`]; nothing runs before.
+/// [`Run`](crate::Run); nothing runs before.
 ///
 /// The mode is chosen first: [`Graph::deterministic`] or [`Graph::nondeterministic`], then
 /// [`sequential`](Chosen::sequential) or [`parallel`](Chosen::parallel).
