@@ -40,7 +40,9 @@ fn f13_bodies_that_change_threads_do_as_the_model_says() {
 
 fn random_programs(mode: Mode) {
     let seen = Arc::new(Mutex::new(Seen::default()));
-    for seed in 0..programs() {
+    // What changes threads is the same system as what has no stack: fewer of them.
+    let share = if mode == Mode::Migratable { 4 } else { 1 };
+    for seed in 0..programs() / share {
         let program = Arc::new(random_program(seed, mode));
         let (own, notes) = (program.clone(), seen.clone());
         let explorer = Explorer::new().random(seed).runs(1).shrinks(0);
@@ -52,7 +54,7 @@ fn random_programs(mode: Mode) {
     for (rule, _) in Rule::ALL {
         let count = seen.rules.get(&rule).copied().unwrap_or(0);
         println!("{rule:>7}: {count}");
-        assert!(count >= 100, "rule {rule} was applied only {count} times");
+        assert!(count >= 100 / share, "rule {rule} was applied only {count} times");
     }
 }
 

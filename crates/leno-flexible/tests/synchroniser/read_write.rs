@@ -214,7 +214,7 @@ fn f83_three_readers_and_a_writer_that_writes_twice_complete() {
 }
 
 #[test]
-fn f79_all_schedules_of_a_reader_and_a_writer_with_one_interruption() {
+fn f79_all_schedules_of_a_reader_and_a_writer_with_three_interruptions() {
     let explorer = Explorer::new().exhaustive().most_interruptions(3);
     let seen = explorer.run(|| {
         let system = System::new();
