@@ -65,7 +65,7 @@ pub const RESTART: Bench = Bench {
         let keepers =
             keepers(&database.scheme()).into_iter().filter(|keeper| keeper.waiting.is_some());
         let contenders = keepers.map(|keeper| restarted(&database, keeper, count)).collect();
-        let (load, rounds) = (Load::Fixed(count), Some(scale.pick(1, 3)));
+        let (load, rounds) = (Load::Fixed(count), Some(scale.pick(1, 2)));
         vec![Case { parameter: Some(count), load, isolated: false, rounds, contenders }]
     },
     judge: |outcome| {
