@@ -10,7 +10,7 @@
 //! the three holds is found by method resolution, which prefers fewer references.
 //!
 //! What the compiler must see, or loops are not what they were: the counter stays in a register, because
-//! only values go to [`look`]; and a strip of a range ends at the range's own end or before, so that
+//! only values go to `look`; and a strip of a range ends at the range's own end or before, so that
 //! indices which were known to be in bounds still are.
 
 use core::ops::Range;
