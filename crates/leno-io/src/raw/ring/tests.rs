@@ -36,7 +36,8 @@ fn what_is_cancelled_or_late_has_landed() {
     let (co, there) = (exits.co().unwrap(), ring.clone());
     drop(system.spawn(move || {
         yield_now();
-        assert_eq!(there.inner().flights.aloft(), 2);
+        // The other one may have been late by now.
+        assert!((1..=2).contains(&there.inner().flights.aloft()));
         cancel(co);
     }));
     system.run().unwrap();
