@@ -32,10 +32,7 @@ fn read(path: PathBuf, each: u64, by: Option<Backend>) -> Result<Duration, Failu
     let start = Instant::now();
     let read = |reader| {
         let file = file.clone();
-        system.spawn(move || {
-            let (mut places, mut page) = (Places::of(reader), [0; PAGE]);
-            (0..each).try_for_each(|_| file.read_exact_at(&mut page, places.next()))
-        })
+        system.spawn(move || read_pages(&file, reader, each))
     };
     let all: Vec<_> = (0..READERS).map(read).collect();
     system.run().map_err(Failure::failed)?;
@@ -53,14 +50,16 @@ fn read_by_cores(path: PathBuf, each: u64) -> Result<Duration, Failure> {
     let start = Instant::now();
     let read = |reader| {
         let file = file.clone();
-        system.spawn(move || {
-            let (mut places, mut page) = (Places::of(reader), [0; PAGE]);
-            (0..each).try_for_each(|_| file.read_exact_at(&mut page, places.next()))
-        })
+        system.spawn(move || read_pages(&file, reader, each))
     };
     let all: Vec<_> = (0..READERS).map(read).collect();
     for one in all {
         one.join().map_err(Failure::failed)?.map_err(Failure::failed)?;
     }
     Ok(start.elapsed())
+}
+
+fn read_pages(file: &File, reader: u64, each: u64) -> std::io::Result<()> {
+    let (mut places, mut page) = (Places::of(reader), [0; PAGE]);
+    (0..each).try_for_each(|_| file.read_exact_at(&mut page, places.next()))
 }
