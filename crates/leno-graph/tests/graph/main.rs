@@ -17,3 +17,4 @@ mod nodes;
 mod preempted;
 mod seldom;
 mod stackless;
+mod walks;
