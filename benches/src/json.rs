@@ -17,11 +17,11 @@ pub fn write(path: &Path, machine: &Machine, scale: Scale, outcomes: &[Outcome])
 }
 
 fn report(machine: &Machine, scale: Scale, outcomes: &[Outcome]) -> Value {
-    let Machine { cpu, cores, memory_kib, kernel, max_maps, rustc, date } = machine;
+    let Machine { cpu, cores, memory_kib, kernel, max_maps, rustc, busy, date } = machine;
     json!({
         "machine": {
             "cpu": cpu, "cores": cores, "memory_kib": memory_kib, "kernel": kernel,
-            "max_map_count": max_maps, "rustc": rustc, "date": date,
+            "max_map_count": max_maps, "rustc": rustc, "busy": busy, "date": date,
         },
         "scale": scale.name(),
         "benches": outcomes.iter().map(bench).collect::<Vec<_>>(),

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::thread;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::versions;
 
@@ -16,6 +16,8 @@ pub struct Machine {
     /// `vm.max_map_count`: the limit stacks with a mapping of their own run into.
     pub max_maps: u64,
     pub rustc: String,
+    /// The share of all processors' time that others took while this process slept, just before it began.
+    pub busy: f64,
     /// UTC, ISO 8601.
     pub date: String,
 }
@@ -29,6 +31,7 @@ impl Machine {
             kernel: read("/proc/sys/kernel/osrelease").trim().to_owned(),
             max_maps: read("/proc/sys/vm/max_map_count").trim().parse().unwrap_or(0),
             rustc: versions::rustc().to_owned(),
+            busy: busy_elsewhere(Duration::from_millis(300)),
             date: iso(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs())),
         }
     }
@@ -39,6 +42,43 @@ impl Machine {
         let gib = self.memory_kib as f64 / 1024.0 / 1024.0;
         format!("{cpu}, {cores} cores, {gib:.1} GiB; Linux {kernel}; {rustc}; {date}")
     }
+
+    /// What whoever reads the figures has to know first, if others used the machine too.
+    pub fn warning(&self) -> Option<String> {
+        let percent = (self.busy * 100.0).round();
+        let others =
+            || format!("other programs took {percent} % of the processors when this began");
+        (self.busy >= 0.1).then(|| others() + ": measure again when they are done")
+    }
+}
+
+/// The share of the processors' time that is taken while this process sleeps; 0 where the system does not tell.
+fn busy_elsewhere(while_asleep: Duration) -> f64 {
+    let before = ticks(&read("/proc/stat"));
+    thread::sleep(while_asleep);
+    match (before, ticks(&read("/proc/stat"))) {
+        (Some(before), Some(after)) if after.all > before.all => {
+            (after.taken - before.taken) as f64 / (after.all - before.all) as f64
+        }
+        _ => 0.0,
+    }
+}
+
+/// Clock ticks of all processors since the system started.
+#[derive(Debug, PartialEq)]
+struct Ticks {
+    taken: u64,
+    all: u64,
+}
+
+/// The first line of `/proc/stat`: user, nice, system, idle, waiting for input or output, interrupts of two kinds,
+/// and what other machines on the same hardware took.
+fn ticks(stat: &str) -> Option<Ticks> {
+    let mut words = stat.lines().next()?.split_whitespace();
+    let of_all = words.next()? == "cpu";
+    let counts: Vec<u64> = words.take(8).map_while(|word| word.parse().ok()).collect();
+    let all = counts.iter().sum();
+    (of_all && counts.len() == 8).then(|| Ticks { taken: all - counts[3] - counts[4], all })
 }
 
 /// Bytes this process holds in memory: resident pages and the page tables that map them.
@@ -87,7 +127,15 @@ fn iso(seconds: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{iso, resident_bytes};
+    use super::{Ticks, iso, resident_bytes, ticks};
+
+    #[test]
+    fn what_is_not_idle_is_taken() {
+        let stat = "cpu  10 1 5 100 20 2 3 4 0 0\ncpu0 5 0 2 50 10 1 1 2 0 0\n";
+        assert_eq!(ticks(stat), Some(Ticks { taken: 25, all: 145 }));
+        assert_eq!(ticks("cpu0 1 2 3 4 5 6 7 8"), None);
+        assert_eq!(ticks("cpu 1 2 3"), None);
+    }
 
     #[test]
     fn dates_follow_the_calendar() {

@@ -76,6 +76,9 @@ fn measure(options: &Options) -> ExitCode {
     };
     let machine = Machine::this();
     println!("{}", machine.line());
+    if let Some(warning) = machine.warning() {
+        println!("{warning}");
+    }
     if cfg!(debug_assertions) {
         println!("built without optimization: these figures mean nothing");
     }

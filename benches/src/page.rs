@@ -19,7 +19,7 @@ const STYLE: &str = "\
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 940px; margin: 32px auto; padding: 0 16px }
 :root { color-scheme: light dark } nav a { margin-right: 12px; white-space: nowrap }
 table { border-collapse: collapse; margin: 12px 0 } th { text-align: left; font-weight: 600 }
-td, th { padding: 2px 14px 2px 0 } td.n { text-align: right; font-variant-numeric: tabular-nums }
+td, th { padding: 2px 14px 2px 0; white-space: nowrap } td.pale { white-space: normal } td.n { text-align: right; font-variant-numeric: tabular-nums }
 .met { color: #2f9e5b } .missed { color: #d6455d } .pale { opacity: 0.7 } svg { max-width: 100%; height: auto }
 tr.subject td { font-weight: 600 } section { margin-top: 40px }
 ";
@@ -35,6 +35,9 @@ fn page(machine: &Machine, scale: Scale, outcomes: &[Outcome]) -> String {
          <style>\n{STYLE}</style></head><body>\n<h1>leno beside its peers</h1>\n<p>{}</p>\n",
         escaped(&machine.line())
     );
+    if let Some(warning) = machine.warning() {
+        let _ = writeln!(text, "<p class=\"missed\">{}</p>", escaped(&warning));
+    }
     let rounds = scale.rounds();
     let _ = writeln!(
         text,

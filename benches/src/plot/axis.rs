@@ -25,6 +25,11 @@ impl Axis {
         Some(Self { low, high, from, to })
     }
 
+    /// Where its lowest value is drawn.
+    pub fn start(&self) -> f64 {
+        self.from
+    }
+
     pub fn place(&self, value: f64) -> f64 {
         let share = (value / self.low).log10() / (self.high / self.low).log10();
         self.from + (self.to - self.from) * share

@@ -8,7 +8,10 @@ use crate::outcome::Outcome;
 use crate::stats::Spread;
 
 const WIDTH: f64 = 880.0;
+/// Where the axis begins at least; farther right if a label needs more.
 const LEFT: f64 = 170.0;
+/// About the width of a character of a label.
+const CHARACTER: f64 = 7.0;
 const RIGHT: f64 = 770.0;
 const TOP: f64 = 64.0;
 const ROW: f64 = 26.0;
@@ -17,7 +20,9 @@ const ROW: f64 = 26.0;
 pub fn draw(outcome: &Outcome) -> Option<Picture> {
     let rows = rows(outcome);
     let values = rows.iter().flat_map(|row| row.samples.iter().copied());
-    let axis = Axis::over(values, LEFT, RIGHT)?;
+    let longest = rows.iter().map(|row| row.label.chars().count()).max()?;
+    let left = LEFT.max(longest as f64 * CHARACTER + 24.0);
+    let axis = Axis::over(values, left, RIGHT)?;
     let bottom = TOP + ROW * rows.len() as f64;
     let bench = outcome.bench;
     let mut picture = Picture::new(WIDTH, bottom + 80.0, bench);
@@ -28,8 +33,8 @@ pub fn draw(outcome: &Outcome) -> Option<Picture> {
             picture.text(x, bottom + 20.0, Anchor::Middle, "pale", &label);
         }
     }
-    picture.segment((LEFT, bottom), (RIGHT, bottom), "axis");
-    picture.text((LEFT + RIGHT) / 2.0, bottom + 40.0, Anchor::Middle, "ink", bench.unit);
+    picture.segment((left, bottom), (RIGHT, bottom), "axis");
+    picture.text((left + RIGHT) / 2.0, bottom + 40.0, Anchor::Middle, "ink", bench.unit);
     for (place, row) in rows.iter().enumerate() {
         row.draw(&mut picture, &axis, TOP + ROW * (place as f64 + 0.5));
     }
@@ -63,7 +68,7 @@ impl Row {
         let colour = colour(name);
         let (from, at, to) =
             (axis.place(spread.lower), axis.place(spread.median), axis.place(spread.upper));
-        picture.text(LEFT - 12.0, y + 4.0, Anchor::End, "ink", label);
+        picture.text(axis.start() - 12.0, y + 4.0, Anchor::End, "ink", label);
         for sample in samples.iter().filter(|sample| **sample > 0.0) {
             let x = axis.place(*sample);
             picture.add(format_args!(

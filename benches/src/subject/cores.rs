@@ -22,7 +22,8 @@ fn with(name: &'static str, cores: u64, is_shared: bool) -> Contender {
         let one = |at: u64| Core::fork(format!("core {at}")).map_err(Failure::failed);
         let threads: Vec<Core> = (0..cores).map(one).collect::<Result<_, _>>()?;
         let queues: Vec<Queue> = if is_shared {
-            vec![Arc::new(Locked::new((0..n).collect())); threads.len()]
+            let queue = Arc::new(Locked::new((0..n).collect()));
+            (0..cores).map(|_| queue.clone()).collect()
         } else {
             let part = |at| (0..n).filter(|job| job % cores == at).collect();
             (0..cores).map(|at| Arc::new(Locked::new(part(at)))).collect()

@@ -319,7 +319,7 @@ struct Counts {
 
 impl Counts {
     fn is_free(&self, is_writer: bool) -> bool {
-        !self.is_writing && !(is_writer && self.readers > 0)
+        !(self.is_writing || is_writer && self.readers > 0)
     }
 
     fn enter(&mut self, is_writer: bool) {

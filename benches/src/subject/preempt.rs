@@ -190,11 +190,10 @@ fn preempted_thread() -> Contender {
         let body = move || own.look(|| ());
         let mut bound = Bound::spawn("bound", body).map_err(Failure::failed)?;
         let (start, first) = (Instant::now(), ticks());
-        loop {
-            match bound.attach(Budget::time(QUANTUM)).map_err(Failure::failed)? {
-                BoundBack::Preempted => drop(holes.preemptions.fetch_add(1, Relaxed)),
-                _ => break,
-            }
+        while let BoundBack::Preempted =
+            bound.attach(Budget::time(QUANTUM)).map_err(Failure::failed)?
+        {
+            holes.preemptions.fetch_add(1, Relaxed);
         }
         let turn = holes.median(ticks() - first, start.elapsed());
         bound.join().map_err(|_| Failure::failed("it panicked"))?;

@@ -128,11 +128,11 @@ fn work(address: &str, pace: Pace, begin: Begin<'_>, time: Duration) -> Result<u
                     let Leased { id, token, sequence, .. } = *session;
                     let changed = if is_last {
                         let mut commit = connection.prepare_cached(COMMIT_AND_LEAVE);
-                        let commit = commit.as_mut().map_err(|error| Failure::failed(error))?;
+                        let commit = commit.as_mut().map_err(Failure::failed)?;
                         commit.execute(params![id, token, sequence, state, now()])
                     } else {
                         let mut commit = connection.prepare_cached(COMMIT);
-                        let commit = commit.as_mut().map_err(|error| Failure::failed(error))?;
+                        let commit = commit.as_mut().map_err(Failure::failed)?;
                         commit.execute(params![id, token, sequence, state])
                     };
                     if changed.map_err(Failure::failed)? == 1 {
