@@ -1,4 +1,4 @@
-//! `#[preemptible]`: counts the laps of loops, and the activations of functions that call themselves.
+//! `#[preemptible]`: counts the laps of loops, and the entries of functions that call themselves.
 //!
 //! A loop, and all loops inside it, count their laps in one local (`Laps`), which looks at the budget
 //! when so many have come together. It is gone with the outermost loop, so that a call at the end of a
@@ -29,9 +29,7 @@
 //!       }
 //! ```
 //!
-//! A function that calls itself counts a unit before the first statement that does, in the innermost
-//! branch that has all such calls. So activations that call nobody, the half of all in a binary
-//! recursion, cost nothing.
+//! A function that calls itself counts a unit at its entry, whether this activation calls it again or not.
 //!
 //! Not seen, and hence not counted: loops inside iterator adaptors, macros and other functions; nor
 //! are `async` blocks and nested items looked at.
@@ -116,8 +114,11 @@ fn instrument(layer: Layer, strip: u32, of: &Signature, block: &mut Block) -> sy
     if let Some((span, why)) = refused {
         return Err(syn::Error::new(span, why));
     }
-    calls::count(block, &of.ident, &parse_quote!(#layer::charge(1);));
+    let calls_itself = calls::has_own(block, &of.ident);
     Loops { layer, strip, depth: 0 }.visit_block_mut(block);
+    if calls_itself {
+        block.stmts.insert(0, parse_quote!(#layer::laps::enter::<#strip>();));
+    }
     Ok(())
 }
 

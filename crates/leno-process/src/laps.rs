@@ -16,6 +16,7 @@
 use core::ops::Range;
 use core::slice;
 
+use leno_context::thread;
 use leno_kernel::{charge, units_left};
 
 /// Laps that were counted, and not added to the units used.
@@ -62,6 +63,26 @@ impl Laps {
     pub fn room(&self) -> usize {
         self.left as usize
     }
+}
+
+/// Counts the entry of a function that calls itself.
+///
+/// What happens seldom is a function of the caller's own crate (it is generic for that alone): the compiler
+/// keeps the address of one elsewhere in a register for it, and a recursion has none to spare.
+#[inline(always)]
+pub fn enter<const STRIP: u32>() {
+    let units = &thread::current().units;
+    let left = units.get() - 1;
+    units.set(left);
+    if left < 0 {
+        run_out::<STRIP>();
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn run_out<const STRIP: u32>() {
+    charge(0);
 }
 
 /// Adds laps to the units used; how many there may be before the next look.

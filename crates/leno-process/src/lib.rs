@@ -41,16 +41,15 @@ pub use leno_kernel::{
     AttachError, Attached, Back, Budget, Co, NoPreempt, Sink, Unsupported, can_preempt_anywhere,
     charge, no_preempt, preempt_anywhere,
 };
-/// Puts safepoints into a function, or into all functions of an `impl` block: where loops go round, and
-/// where a function is about to call itself.
+/// Puts safepoints into a function, or into all functions of an `impl` block: where loops go round, and at
+/// the entry of a function that calls itself.
 ///
 /// A lap of a loop is a unit. Loops over slices and ranges are cut into strips, so that the compiler
 /// can still vectorise them; `#[preemptible(strip = 64)]` says how long a strip is at most (8,192). A
 /// budget of units ends after exactly so many laps all the same, and one of time looks at its clock after
 /// as many as it expects to take half of what is left.
 ///
-/// Of a function that calls itself, each activation that does so is a unit; one that returns without
-/// is free.
+/// Each entry of a function that calls itself by its name is a unit.
 ///
 /// It does not see loops inside iterator adaptors, macros and other functions: use
 /// [`Preemptible::preemptible`] and [`safepoint!`] there. An `async` function is refused: a future is

@@ -1,17 +1,25 @@
 //! A system of processes: cores with a scheduler on each, and one queue of processes to be started.
 //!
-//! Each scheduler gives the processes it has started their quantum in turn, and takes another one from
-//! the queue when none of its own is ready, or now and then when some always are. One that has started
-//! stays on its core, because its stack does. A scheduler with nothing to do sleeps until one of its
-//! processes is ready, or something is in the queue.
+//! A scheduler takes processes from the queue and starts them. One that has started stays on its core,
+//! because its stack does. How they take turns depends on the quantum:
+//!
+//! - Without a limit a process runs until it waits. Then nobody has to attach it: it is a coroutine of the core
+//!   itself, which hands turns on without going through a scheduler. The scheduler has one turn in each
+//!   round, and starts one process in it.
+//! - With a limit the scheduler attaches each of its processes in turn for its quantum, and takes another one
+//!   from the queue when none of its own is ready, or now and then when some always are.
+//!
+//! A scheduler with nothing to do sleeps until something is in the queue, or one of its processes is ready.
+//! Whoever adds a process wakes all that sleep: a core may be busy although its scheduler sleeps, so it may
+//! be any of the others that has time.
 
 use core::fmt;
 use core::future::poll_fn;
-use core::task::{Poll, Waker};
+use core::task::{Context, Poll, Waker};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use leno_kernel::{BuildError, Co, Exiting, JoinHandle, block_on};
+use leno_kernel::{BuildError, Co, Exiting, JoinHandle, block_on, yield_now};
 
 use crate::process::{Ended, Group, Origin, Plan, Prepared, Process, once};
 use crate::{Budget, Core, Locked, Sink};
@@ -82,6 +90,7 @@ pub struct SystemBuilder {
 pub(crate) struct Schedule {
     group: Arc<Group>,
     quantum: Budget,
+    cores: usize,
     queue: Locked<Queue>,
 }
 
@@ -91,7 +100,7 @@ struct Queue {
     common: VecDeque<Prepared>,
     /// For one core each.
     placed: Vec<VecDeque<Prepared>>,
-    /// Schedulers that have nothing to do.
+    /// Schedulers that wait for something in the queue.
     idle: Vec<Option<Waker>>,
     is_closed: bool,
 }
@@ -135,9 +144,12 @@ impl SystemBuilder {
             idle: vec![None; self.cores],
             ..Queue::default()
         };
-        let schedule =
-            Schedule { group: Arc::default(), quantum: self.quantum, queue: Locked::new(queue) };
-        let schedule = Arc::new(schedule);
+        let schedule = Arc::new(Schedule {
+            group: Arc::default(),
+            quantum: self.quantum,
+            cores: self.cores,
+            queue: Locked::new(queue),
+        });
         let name = |place| format!("{}-{place}", self.name);
         let cores: Result<Vec<_>, _> =
             (0..self.cores).map(|place| Core::fork(name(place))).collect();
@@ -276,18 +288,16 @@ impl fmt::Debug for System {
 impl Schedule {
     /// Adds a process to be started.
     pub(crate) fn add(&self, place: Option<usize>, body: Prepared) {
-        let idle = self.queue.with(|queue| match place {
-            Some(place) => {
-                queue.placed[place].push_back(body);
-                queue.idle[place].take()
-            }
-            None => {
-                queue.common.push_back(body);
-                queue.idle.iter_mut().find_map(Option::take)
-            }
+        self.queue.with(|queue| match place {
+            Some(place) => queue.placed[place].push_back(body),
+            None => queue.common.push_back(body),
         });
-        if let Some(idle) = idle {
-            idle.wake();
+        let places = place.map_or(0..self.cores, |place| place..place + 1);
+        for place in places {
+            let idle = self.queue.with(|queue| queue.idle[place].take());
+            if let Some(idle) = idle {
+                idle.wake();
+            }
         }
     }
 
@@ -306,6 +316,35 @@ impl Schedule {
 
     /// The scheduler of one core.
     fn run(&self, place: usize) {
+        if self.quantum == Budget::Unlimited {
+            self.run_until_they_wait(place);
+        } else {
+            self.run_in_slices(place);
+        }
+    }
+
+    /// Processes are the core's own coroutines.
+    fn run_until_they_wait(&self, place: usize) {
+        loop {
+            while let Some(body) = self.take(place) {
+                // If the core is full, the body is dropped, by which the process ends.
+                drop(body.spawn());
+                // Those that run have a turn before the next one starts, and other cores time to take it.
+                yield_now();
+            }
+            let has_ended = block_on(poll_fn(|context| match self.look(place, context) {
+                (true, _) => Poll::Ready(false),
+                (false, true) => Poll::Ready(true),
+                (false, false) => Poll::Pending,
+            }));
+            if has_ended {
+                return;
+            }
+        }
+    }
+
+    /// Processes are attached in turn.
+    fn run_in_slices(&self, place: usize) {
         let sink = Sink::new();
         let mut slices = 0u32;
         loop {
@@ -331,16 +370,22 @@ impl Schedule {
         }
     }
 
+    /// Whether there is something in the queue for this core, and whether nothing will come any more. The
+    /// scheduler is woken when that changes.
+    fn look(&self, place: usize, context: &mut Context<'_>) -> (bool, bool) {
+        self.queue.with(|queue| {
+            let has_work = !queue.placed[place].is_empty() || !queue.common.is_empty();
+            if !queue.is_closed {
+                queue.idle[place] = (!has_work).then(|| context.waker().clone());
+            }
+            (has_work, queue.is_closed)
+        })
+    }
+
     /// Waits for one of its processes to be ready, or for something in the queue.
     fn wait(&self, place: usize, sink: &Sink) -> Next {
         block_on(poll_fn(|context| {
-            let (has_work, is_closed) = self.queue.with(|queue| {
-                let has_work = !queue.placed[place].is_empty() || !queue.common.is_empty();
-                if !queue.is_closed {
-                    queue.idle[place] = (!has_work).then(|| context.waker().clone());
-                }
-                (has_work, queue.is_closed)
-            });
+            let (has_work, is_closed) = self.look(place, context);
             if sink.members() > 0
                 && let Poll::Ready(Some(co)) = sink.poll_next(context)
             {
