@@ -110,6 +110,7 @@ pub fn all(store: &dyn Store) {
     law_9_only_who_can(store);
     law_10_what_ended_stays(store);
     law_11_effects_until_confirmed(store);
+    commit_and_lease_is_both(store);
 }
 
 /// A second creation of an id changes nothing.
@@ -445,4 +446,43 @@ pub fn law_11_effects_until_confirmed(store: &dyn Store) {
     store.confirm(&[(id, 1), (id, 3)]).unwrap();
     store.forget(Duration::ZERO).unwrap();
     assert!(store.load(id).unwrap().is_none());
+}
+
+/// A commit that leases what is next is a commit and a lease.
+pub fn commit_and_lease_is_both(store: &dyn Store) {
+    let bench = Bench::new(store);
+    let build = vec![Known { kind: bench.kind.clone(), version: 1 }];
+    let want =
+        |most| Want { worker: "law".into(), build: build.clone(), most, ttl: HOUR, only: None };
+    let id = bench.session();
+    let first = bench.one(HOUR);
+    let others = [bench.session(), bench.session()];
+    let effects = vec![NewEffect { topic: "do".into(), body: Vec::new() }];
+    let commit = Commit { effects, ..step(&first, Next::After(HOUR)) };
+    let batch = std::slice::from_ref(&commit);
+    let (outcomes, leases) = store.commit_and_lease(batch, &want(1)).unwrap();
+    assert_eq!((outcomes.as_slice(), leases.len()), (&[Outcome::Stored][..], 1));
+    assert!(others.contains(&leases[0].id));
+    assert_eq!((bench.row(id).state, bench.row(id).effects), (State::Sleeping, 1));
+    // The same again stores nothing, and leases the next.
+    let (outcomes, more) = store.commit_and_lease(batch, &want(10)).unwrap();
+    assert_eq!((outcomes.as_slice(), more.len()), (&[Outcome::Stored][..], 1));
+    assert!(others.contains(&more[0].id) && more[0].id != leases[0].id);
+    assert_eq!((bench.row(id).sequence, bench.row(id).effects), (1, 1));
+    // What it leaves ready can be leased by it; what is fenced changes nothing.
+    let zombie = Commit { token: leases[0].token.wrapping_add(1), ..step(&leases[0], Next::Done) };
+    let batch = [zombie, step(&more[0], Next::Ready)];
+    let (outcomes, again) = store.commit_and_lease(&batch, &want(10)).unwrap();
+    assert_eq!(outcomes, [Outcome::Fenced, Outcome::Stored]);
+    let again = again.into_iter().map(|lease| (lease.id, lease.sequence)).collect::<Vec<_>>();
+    assert_eq!(again, [(more[0].id, 1)]);
+    assert_eq!(bench.row(leases[0].id).state, State::Leased);
+    // One that waits and has a message is handed out with it.
+    let id = bench.session();
+    let lease = bench.one(HOUR);
+    bench.send(id, "early");
+    let batch = [step(&lease, Next::Message(None))];
+    let (outcomes, leases) = store.commit_and_lease(&batch, &want(10)).unwrap();
+    assert_eq!((outcomes.as_slice(), leases.len()), (&[Outcome::Stored][..], 1));
+    assert_eq!((leases[0].id, leases[0].inbox.len()), (id, 1));
 }

@@ -285,6 +285,16 @@ pub trait Store: Send + Sync {
     fn lease(&self, want: &Want) -> Result<Vec<Lease>>;
     /// Stores steps, in one transaction. Leases that are kept last for half of `ttl` at least from now on.
     fn commit(&self, batch: &[Commit], ttl: Duration) -> Result<Vec<Outcome>>;
+    /// Stores steps and leases sessions that are due: for a worker that has nothing in hand any more. Stores that do both
+    /// in one transaction spare it one. An error of the lease alone shows at the next one.
+    fn commit_and_lease(
+        &self,
+        batch: &[Commit],
+        want: &Want,
+    ) -> Result<(Vec<Outcome>, Vec<Lease>)> {
+        let outcomes = self.commit(batch, want.ttl)?;
+        Ok((outcomes, self.lease(want).unwrap_or_default()))
+    }
     /// Makes leases last for `ttl` from now on.
     fn renew(&self, held: &[Held], ttl: Duration) -> Result<Vec<Outcome>>;
     /// Gives leases back; the sessions wait for what they waited for.
@@ -301,7 +311,7 @@ pub trait Store: Send + Sync {
     fn forget(&self, ended: Duration) -> Result<u64>;
     /// Hands effects out that were not confirmed, the oldest first. For `ttl` they are handed to nobody else.
     fn outbox(&self, most: usize, ttl: Duration) -> Result<Vec<Effect>>;
-    /// Confirms effects, by session and sequence.
+    /// Confirms effects that were handed out, by session and sequence.
     fn confirm(&self, done: &[(SessionId, u64)]) -> Result<()>;
     /// Shows sessions, by id.
     fn list(&self, query: &Query, each: &mut dyn FnMut(Row)) -> Result<()>;

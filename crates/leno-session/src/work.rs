@@ -2,7 +2,7 @@
 //!
 //! A turn leases a batch and makes steps in rounds: one step of each, then one commit for all. Sessions that wait
 //! for nothing stay for the next round, live and under the same lease; so their images are written at each step,
-//! but read once.
+//! but read once. The commit after which a worker has nothing in hand leases the next batch, too.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,6 +18,13 @@ use crate::sessions::Sessions;
 use crate::stage::Stage;
 use crate::store::{Awaits, Commit, Held, Lease, Message, Next, Outcome, Release, Want};
 use crate::wait::{Until, Wake};
+
+/// One that makes steps.
+struct Worker {
+    want: Want,
+    /// What it was leased with its last commit.
+    granted: Vec<Lease>,
+}
 
 /// A session that a worker has.
 struct InHand {
@@ -39,9 +46,9 @@ impl Sessions {
     /// # Errors
     /// If the store fails for good. That it is busy or cannot be reached for a while is waited for.
     pub fn work(&self, stop: &AtomicBool) -> Result<(), SessionError> {
-        let worker = Sessions::worker_name();
-        while !stop.load(Relaxed) {
-            match self.turn(&worker, None, stop) {
+        let mut worker = self.worker(None);
+        while !stop.load(Relaxed) || !worker.granted.is_empty() {
+            match self.turn(&mut worker, stop) {
                 Ok(0) => {
                     Counters::add(&self.counters.idle, 1);
                     let waited = self.store.wait(Duration::from_millis(200));
@@ -71,8 +78,8 @@ impl Sessions {
     /// # Errors
     /// If the store fails.
     pub fn work_off(&self) -> Result<u64, SessionError> {
-        let (worker, before) = (Sessions::worker_name(), self.metrics().stored);
-        while self.turn(&worker, None, &AtomicBool::new(false))? > 0 {}
+        let (mut worker, before) = (self.worker(None), self.metrics().stored);
+        while self.turn(&mut worker, &AtomicBool::new(false))? > 0 {}
         Ok(self.metrics().stored - before)
     }
 
@@ -89,9 +96,9 @@ impl Sessions {
     /// # Errors
     /// As [`Sessions::run`].
     pub fn run_for(&self, id: SessionId, patience: Duration) -> Result<Row, SessionError> {
-        let (worker, begun) = (Sessions::worker_name(), Instant::now());
+        let (mut worker, begun) = (self.worker(Some(id)), Instant::now());
         loop {
-            let made = self.turn(&worker, Some(id), &AtomicBool::new(false))?;
+            let made = self.turn(&mut worker, &AtomicBool::new(false))?;
             let row = self.show(id)?;
             if !matches!(row.state, State::Ready | State::Leased) {
                 return Ok(row);
@@ -105,21 +112,22 @@ impl Sessions {
         }
     }
 
-    /// Leases a batch and runs it. Tells how many sessions there were.
-    fn turn(
-        &self,
-        worker: &str,
-        only: Option<SessionId>,
-        stop: &AtomicBool,
-    ) -> Result<usize, SessionError> {
-        let want = Want {
-            worker: worker.to_owned(),
-            build: self.build(),
-            most: self.pace.batch,
-            ttl: self.pace.ttl,
-            only,
-        };
-        let leases = self.patiently(|| self.store.lease(&want))?;
+    fn worker(&self, only: Option<SessionId>) -> Worker {
+        let (build, most, ttl) = (self.build(), self.pace.batch, self.pace.ttl);
+        let want = Want { worker: Sessions::worker_name(), build, most, ttl, only };
+        Worker { want, granted: Vec::new() }
+    }
+
+    /// Leases a batch, unless it has one, and runs it. Tells how many sessions there were.
+    fn turn(&self, worker: &mut Worker, stop: &AtomicBool) -> Result<usize, SessionError> {
+        let mut leases = std::mem::take(&mut worker.granted);
+        if leases.is_empty() {
+            leases = self.patiently(|| self.store.lease(&worker.want))?;
+        }
+        // Each kind is the first in its turn, so that one of which there is always something does not starve the others.
+        if !worker.want.build.is_empty() {
+            worker.want.build.rotate_left(1);
+        }
         let count = leases.len();
         Counters::add(&self.counters.leased, count);
         let mut in_hand: Vec<InHand> = leases.into_iter().map(InHand::new).collect();
@@ -127,14 +135,22 @@ impl Sessions {
             if in_hand.is_empty() {
                 break;
             }
-            let is_last = round == self.pace.rounds || stop.load(Relaxed);
-            in_hand = self.round(in_hand, is_last)?;
+            let is_stopped = stop.load(Relaxed);
+            let is_last = round == self.pace.rounds || is_stopped;
+            in_hand = self.round(in_hand, is_last, worker, !is_stopped)?;
         }
         Ok(count)
     }
 
-    /// One step of each, and one commit. Returns those that go on under their lease.
-    fn round(&self, mut in_hand: Vec<InHand>, is_last: bool) -> Result<Vec<InHand>, SessionError> {
+    /// One step of each, and one commit. Returns those that go on under their lease; if there are none, the worker may
+    /// have been granted others.
+    fn round(
+        &self,
+        mut in_hand: Vec<InHand>,
+        is_last: bool,
+        worker: &mut Worker,
+        goes_on: bool,
+    ) -> Result<Vec<InHand>, SessionError> {
         let (mut commits, mut released, mut stepped) = (Vec::new(), Vec::new(), Vec::new());
         let mut fresh = Instant::now();
         let mut lost: Vec<SessionId> = Vec::new();
@@ -172,7 +188,15 @@ impl Sessions {
             return Ok(Vec::new());
         }
         Counters::add(&self.counters.steps, commits.len());
-        let outcomes = self.ask(self.pace.ttl, || self.store.commit(&commits, self.pace.ttl))?;
+        let is_empty_handed = commits.iter().all(|commit| commit.next != Next::Kept);
+        let outcomes = if is_empty_handed && goes_on && worker.want.only.is_none() {
+            let ask = || self.store.commit_and_lease(&commits, &worker.want);
+            let (outcomes, granted) = self.ask(self.pace.ttl, ask)?;
+            worker.granted = granted;
+            outcomes
+        } else {
+            self.ask(self.pace.ttl, || self.store.commit(&commits, self.pace.ttl))?
+        };
         Counters::add(&self.counters.commits, 1);
         let mut kept = Vec::new();
         for ((commit, mut session), outcome) in commits.into_iter().zip(stepped).zip(outcomes) {

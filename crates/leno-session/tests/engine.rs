@@ -430,6 +430,39 @@ fn draining_stores_what_is_in_hand() {
     });
 }
 
+/// Goes on for ever.
+#[resumable]
+async fn busy(co: &mut Co<Wait, ()>) -> u32 {
+    loop {
+        co.suspend(Wait::step()).await;
+    }
+}
+
+#[resumable]
+async fn modest(co: &mut Co<Wait, ()>) -> u32 {
+    co.suspend(Wait::step()).await;
+    1
+}
+
+/// Of one kind there is always something to do; sessions of another get their turns all the same.
+#[test]
+fn kinds_take_turns() {
+    on_each("turns", |store| {
+        let pace = Pace { batch: 1, rounds: 1, ..Pace::default() };
+        let sessions = Sessions::open_shared(store).register("a-busy", busy).register("b", modest);
+        let sessions = sessions.pace(pace);
+        (0..3).for_each(|_| assert!(sessions.start("a-busy", &()).is_ok()));
+        let id = sessions.start("b", &()).unwrap();
+        let workers = sessions.workers(1);
+        let begun = std::time::Instant::now();
+        while sessions.show(id).unwrap().state != State::Done {
+            assert!(begun.elapsed() < Duration::from_secs(60), "it never gets a turn");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        workers.drain().unwrap();
+    });
+}
+
 /// Workers are coroutines here, and so is whoever answers.
 #[test]
 fn workers_may_be_coroutines() {

@@ -3,8 +3,10 @@
 
 mod support;
 
-use leno_session::store::Store;
-use leno_session::{Memory, Sqlite, laws};
+use std::time::Duration;
+
+use leno_session::store::{Effect, Known, NewMessage, Sent, Store, Want};
+use leno_session::{Memory, SessionId, Sqlite, laws};
 
 #[test]
 fn memory_obeys_the_laws() {
@@ -41,6 +43,53 @@ fn a_store_is_opened_again() {
     assert_eq!(counted.values().sum::<u64>(), 2, "{counted:?}");
 }
 
+/// The tables that this store had before.
+const FIRST: &str = "
+CREATE TABLE leno_session(
+    id BLOB NOT NULL UNIQUE, kind TEXT NOT NULL, version INTEGER NOT NULL, state INTEGER NOT NULL,
+    token INTEGER NOT NULL, sequence INTEGER NOT NULL, effects INTEGER NOT NULL,
+    awaits INTEGER NOT NULL, until INTEGER NOT NULL, due INTEGER NOT NULL,
+    worker TEXT NOT NULL, said TEXT NOT NULL, reason TEXT NOT NULL,
+    created INTEGER NOT NULL, touched INTEGER NOT NULL, image BLOB NOT NULL);
+CREATE INDEX leno_session_due ON leno_session(kind, due);
+CREATE TABLE leno_inbox(
+    number INTEGER PRIMARY KEY AUTOINCREMENT, id BLOB NOT NULL, key TEXT NOT NULL, body BLOB NOT NULL,
+    taken INTEGER NOT NULL DEFAULT 0, UNIQUE(id, key));
+CREATE INDEX leno_inbox_unread ON leno_inbox(id, number) WHERE taken = 0;
+CREATE TABLE leno_effect(
+    id BLOB NOT NULL, sequence INTEGER NOT NULL, topic TEXT NOT NULL, body BLOB NOT NULL,
+    due INTEGER NOT NULL, PRIMARY KEY(id, sequence)) WITHOUT ROWID;
+CREATE INDEX leno_effect_due ON leno_effect(due) WHERE due < 9223372036854775807;
+INSERT INTO leno_session VALUES (zeroblob(16), 'old', 1, 0, 7, 3, 3, 1, 0, 0, '', 'null', '', 1, 1, x'0102');
+INSERT INTO leno_inbox(id, key, body, taken) VALUES (zeroblob(16), 'a', x'61', 1), (zeroblob(16), 'b', x'62', 0);
+INSERT INTO leno_effect VALUES (zeroblob(16), 1, 'do', x'01', 9223372036854775807), (zeroblob(16), 2, 'do', x'02', 5),
+    (zeroblob(16), 3, 'do', x'03', 0);
+PRAGMA user_version = 1;";
+
+#[test]
+fn a_file_of_an_earlier_version_is_taken_over() {
+    let folder = support::Folder::new("earlier");
+    let path = folder.file("store");
+    rusqlite::Connection::open(&path).unwrap().execute_batch(FIRST).unwrap();
+    let store = Sqlite::open(&path).unwrap();
+    let id = SessionId::from_bytes([0; 16]);
+    let whole = store.load(id).unwrap().expect("it is there");
+    assert_eq!((whole.row.sequence, whole.row.effects, whole.row.token), (3, 3, 7));
+    assert_eq!((whole.image.as_slice(), whole.inbox[0].body.as_slice()), (&[1, 2][..], &b"b"[..]));
+    let effects = |effects: Vec<Effect>| effects.iter().map(|e| e.sequence).collect::<Vec<_>>();
+    assert_eq!(effects(whole.outbox), [2, 3], "the first was confirmed");
+    assert_eq!(effects(store.outbox(10, Duration::ZERO).unwrap()), [2, 3]);
+    let message = NewMessage { to: id, key: "a".into(), body: Vec::new() };
+    assert_eq!(store.send(&[message]).unwrap(), [Sent::Repeated], "it was taken");
+    let build = vec![Known { kind: "old".into(), version: 1 }];
+    let ttl = Duration::from_secs(60);
+    let want = Want { worker: "later".into(), build, most: 10, ttl, only: None };
+    let leases = store.lease(&want).unwrap();
+    assert_eq!((leases.len(), leases[0].inbox.len(), leases[0].token), (1, 1, 8));
+    drop(store);
+    laws::all(&Sqlite::open(&path).unwrap());
+}
+
 #[test]
 fn what_is_no_store_is_refused() {
     let folder = support::Folder::new("wrong");
@@ -56,5 +105,5 @@ fn what_is_no_store_is_refused() {
     drop(Sqlite::open(&path).unwrap());
     rusqlite::Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
     let Err(error) = Sqlite::open(&path) else { panic!("it was opened") };
-    assert_eq!(error.to_string(), "the store is of version 99; this build knows 1");
+    assert_eq!(error.to_string(), "the store is of version 99; this build knows 2");
 }

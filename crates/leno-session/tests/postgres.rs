@@ -5,7 +5,9 @@
 
 mod support;
 
-use leno_session::{Postgres, SessionId, State, StoreError, laws, store};
+use std::time::Duration;
+
+use leno_session::{Postgres, SessionId, State, Store, StoreError, laws, store};
 use support::server::Server;
 use support::{chaos, zombie};
 
@@ -24,6 +26,28 @@ fn postgres_obeys_the_laws() {
     let checked = system.spawn(move || laws::law_5_all_or_nothing(&Postgres::open(&url).unwrap()));
     system.run().unwrap();
     checked.join().unwrap();
+}
+
+/// What tables of version 1 had in place of this version's.
+const FIRST: &str = "
+DROP TABLE leno_effect;
+CREATE TABLE leno_effect(
+    id bytea NOT NULL, sequence int8 NOT NULL, topic text NOT NULL, body bytea NOT NULL,
+    due int8 NOT NULL, PRIMARY KEY(id, sequence));
+CREATE INDEX leno_effect_due ON leno_effect(due) WHERE due < 9223372036854775807;
+INSERT INTO leno_effect VALUES (decode(repeat('00', 16), 'hex'), 1, 'do', '', 9223372036854775807),
+    (decode(repeat('00', 16), 'hex'), 2, 'do', '', 5), (decode(repeat('00', 16), 'hex'), 3, 'do', '', 0);
+UPDATE leno_store SET version = 1";
+
+#[test]
+fn tables_of_an_earlier_version_are_taken_over() {
+    let Some(server) = Server::start("earlier") else { return };
+    drop(Postgres::open(&server.url()).unwrap());
+    server.sql(FIRST);
+    let store = Postgres::open(&server.url()).unwrap();
+    let effects = store.outbox(10, Duration::ZERO).unwrap();
+    assert_eq!(effects.iter().map(|effect| effect.sequence).collect::<Vec<_>>(), [2, 3]);
+    laws::all(&store);
 }
 
 #[test]
@@ -78,7 +102,7 @@ fn postgres_notifies_nobody_of_steps() {
     let heard = "SELECT query FROM pg_stat_activity WHERE state = 'idle'";
     while !server.tells(heard).contains("LISTEN leno_session") {}
     // One that has found nothing to do asks to be told.
-    sessions.store().wait(std::time::Duration::from_millis(1)).unwrap();
+    sessions.store().wait(Duration::from_millis(1)).unwrap();
     let id = sessions.start("careful", &()).unwrap();
     sessions.start_all("careful", (0..50).map(|_| (SessionId::random(), ()))).unwrap();
     let steps = sessions.work_off().unwrap();

@@ -61,13 +61,19 @@ impl Postgres {
         let store =
             Postgres(Arc::new(Wires { config, free: Mutex::default(), ear: Mutex::default() }));
         let found: i64 = store.with(|wire| {
-            // Tables are made only if there are none: that needs locks which keep everybody else waiting.
+            // Tables are made only if need be: that needs locks which keep everybody else waiting.
+            let version = |wire: &mut Wire| -> Result<i64> {
+                let found = wire.ask("SELECT version FROM leno_store", &[])?;
+                Ok(found.first().map_or(0, |row| row.get(0)))
+            };
             let is_there = wire.ask("SELECT to_regclass('leno_store') IS NOT NULL", &[])?;
-            if !is_there.first().is_some_and(|row| row.get(0)) {
-                wire.drive(|client| client.batch_execute(schema::CREATE))?;
+            let is_there = is_there.first().is_some_and(|row| row.get(0));
+            let found = if is_there { version(wire)? } else { 0 };
+            if found >= schema::VERSION {
+                return Ok(found);
             }
-            let found = wire.ask("SELECT version FROM leno_store", &[])?;
-            Ok(found.first().map_or(0, |row| row.get(0)))
+            wire.drive(|client| client.batch_execute(schema::CREATE))?;
+            version(wire)
         })?;
         if found > schema::VERSION {
             return Err(StoreError::Version { found, known: schema::VERSION });
@@ -180,7 +186,7 @@ fn row_of(row: &Found) -> Row {
 }
 
 fn effect_of(row: &Found) -> Effect {
-    Effect { session: id_at(row, 0), sequence: number(row, 1), topic: row.get(2), body: row.get(3) }
+    Effect { session: id_at(row, 1), sequence: number(row, 2), topic: row.get(3), body: row.get(4) }
 }
 
 impl Store for Postgres {
@@ -202,6 +208,14 @@ impl Store for Postgres {
 
     fn commit(&self, batch: &[Commit], ttl: Duration) -> Result<Vec<Outcome>> {
         self.with(|wire| transact::commit(wire, batch, ttl))
+    }
+
+    fn commit_and_lease(
+        &self,
+        batch: &[Commit],
+        want: &Want,
+    ) -> Result<(Vec<Outcome>, Vec<Lease>)> {
+        self.with(|wire| transact::commit_and_lease(wire, batch, want))
     }
 
     fn renew(&self, held: &[Held], ttl: Duration) -> Result<Vec<Outcome>> {
@@ -278,10 +292,9 @@ impl Store for Postgres {
     }
 
     fn outbox(&self, most: usize, ttl: Duration) -> Result<Vec<Effect>> {
-        let found = self.ask(schema::OUTBOX, &[&millis(ttl), &(most as i64)])?;
-        let mut effects: Vec<Effect> = found.iter().map(effect_of).collect();
-        effects.sort_by_key(|effect| (effect.session, effect.sequence));
-        Ok(effects)
+        let mut found = self.ask(schema::OUTBOX, &[&millis(ttl), &(most as i64)])?;
+        found.sort_by_key(|row| number(row, 0));
+        Ok(found.iter().map(effect_of).collect())
     }
 
     fn confirm(&self, done: &[(SessionId, u64)]) -> Result<()> {

@@ -1,14 +1,16 @@
 //! Tables, and the sentences that are said to them. What columns mean is as in the store in a file; times are those of
 //! the server's clock.
 
-pub(super) const VERSION: i64 = 1;
+pub(super) const VERSION: i64 = 2;
 
-/// Locked, so that processes that start at the same time do not get in each other's way.
+/// Makes tables, or takes over those of version 1. Effects are appended, and deleted when they are confirmed; only those
+/// that were handed out are in an index by their ids. Locked, so that processes that start at the same time do not get in
+/// each other's way.
 pub(super) const CREATE: &str = "
 BEGIN;
 SELECT pg_advisory_xact_lock(7310313);
 CREATE TABLE IF NOT EXISTS leno_store(version int8 NOT NULL, idle bool NOT NULL);
-INSERT INTO leno_store SELECT 1, false WHERE NOT EXISTS (SELECT 1 FROM leno_store);
+INSERT INTO leno_store SELECT 2, false WHERE NOT EXISTS (SELECT 1 FROM leno_store);
 CREATE TABLE IF NOT EXISTS leno_session(
     id bytea PRIMARY KEY, kind text NOT NULL, version int8 NOT NULL, state int2 NOT NULL,
     token int8 NOT NULL, sequence int8 NOT NULL, effects int8 NOT NULL,
@@ -22,9 +24,18 @@ CREATE TABLE IF NOT EXISTS leno_inbox(
     taken bool NOT NULL DEFAULT false, UNIQUE(id, key));
 CREATE INDEX IF NOT EXISTS leno_inbox_unread ON leno_inbox(id, number) WHERE NOT taken;
 CREATE TABLE IF NOT EXISTS leno_effect(
-    id bytea NOT NULL, sequence int8 NOT NULL, topic text NOT NULL, body bytea NOT NULL,
-    due int8 NOT NULL, PRIMARY KEY(id, sequence));
-CREATE INDEX IF NOT EXISTS leno_effect_due ON leno_effect(due) WHERE due < 9223372036854775807;
+    number bigserial PRIMARY KEY, id bytea NOT NULL, sequence int8 NOT NULL, topic text NOT NULL, body bytea NOT NULL,
+    due int8 NOT NULL);
+DO $$ BEGIN
+    IF (SELECT version FROM leno_store) = 1 THEN
+        DROP INDEX leno_effect_due;
+        DELETE FROM leno_effect WHERE due = 9223372036854775807;
+        ALTER TABLE leno_effect DROP CONSTRAINT leno_effect_pkey;
+        ALTER TABLE leno_effect ADD COLUMN number bigserial PRIMARY KEY;
+        UPDATE leno_store SET version = 2;
+    END IF;
+END $$;
+CREATE INDEX IF NOT EXISTS leno_effect_lent ON leno_effect(id, sequence) WHERE due > 0;
 CREATE OR REPLACE FUNCTION leno_now() RETURNS int8 LANGUAGE sql VOLATILE AS
     'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::int8';
 COMMIT;
@@ -36,15 +47,30 @@ SELECT v.id, v.kind, v.version, 0, 0, 0, 0, 0, n, n, '', 'null', '', n, n, v.ima
 FROM unnest($1::bytea[], $2::text[], $3::int8[], $4::bytea[]) v(id, kind, version, image), leno_now() n
 ON CONFLICT (id) DO NOTHING RETURNING id";
 
-/// By kind, version, for how long, worker, how many, and perhaps which one. Not waited for: see the header of the store.
-pub(super) const LEASE: &str = "
-UPDATE leno_session c SET token = c.token + 1 + (random() * 2147483647)::int8, due = n + $3, state = 1, worker = $4
-FROM leno_now() n, set_config('synchronous_commit', 'off', true) late,
-    (SELECT id FROM leno_session WHERE kind = $1 AND version <= $2 AND due <= leno_now()
-        AND ($6::bytea IS NULL OR id = $6)
-        ORDER BY due LIMIT $5 FOR UPDATE SKIP LOCKED) s
+/// By kinds, versions, for how long, worker, how many, and perhaps which one. The time is asked for once, by a query of its
+/// own, so that it can bound what is looked at in the index.
+macro_rules! lease {
+    ($from:literal) => {
+        concat!(
+            "
+UPDATE leno_session c SET token = c.token + 1 + (random() * 2147483647)::int8, due = n.n + $3, state = 1, worker = $4
+FROM (SELECT leno_now() AS n) n, ",
+            $from,
+            "(SELECT s.id FROM unnest($1::text[], $2::int8[]) k(kind, version), LATERAL
+        (SELECT id FROM leno_session WHERE kind = k.kind AND version <= k.version AND due <= (SELECT leno_now())
+            AND ($6::bytea IS NULL OR id = $6)
+            ORDER BY due LIMIT $5 FOR UPDATE SKIP LOCKED) s
+        LIMIT $5) s
 WHERE c.id = s.id
-RETURNING c.id, c.version, c.token, c.sequence, c.awaits, c.until <= n, c.image";
+RETURNING c.id, c.kind, c.version, c.token, c.sequence, c.awaits, c.until <= n.n, c.image"
+        )
+    };
+}
+
+/// By itself, and not waited for: see the header of the store.
+pub(super) const LEASE: &str = lease!("set_config('synchronous_commit', 'off', true) late, ");
+/// In the transaction of a commit.
+pub(super) const LEASE_TOO: &str = lease!("");
 
 pub(super) const UNREAD: &str = "
 SELECT id, number, key, body FROM leno_inbox WHERE id = ANY($1) AND NOT taken ORDER BY number LIMIT 4096";
@@ -53,8 +79,9 @@ SELECT id, number, key, body FROM leno_inbox WHERE id = ANY($1) AND NOT taken OR
 pub(super) const LOCK: &str =
     "SELECT 1 FROM leno_session WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE";
 
-/// Steps and their effects. Nothing is changed where an element is null; times are from now on. The effects of a session
-/// are numbered behind those that it has had.
+/// Steps and their effects. Nothing is changed where an element is null; times are from now on. A lease that is kept and
+/// has half its time left stays as it is, so that no index changes. The effects of a session are numbered behind those that
+/// it has had.
 pub(super) const COMMIT: &str = "
 WITH u AS (
     UPDATE leno_session c SET sequence = c.sequence + 1, effects = c.effects + v.effects, version = v.version,
@@ -62,16 +89,18 @@ WITH u AS (
         awaits = coalesce(v.awaits, c.awaits),
         until = CASE WHEN v.awaits IS NULL THEN c.until WHEN v.until IS NULL THEN 9223372036854775807
             ELSE n + v.until END,
-        due = CASE WHEN v.due IS NULL THEN 9223372036854775807 ELSE n + v.due END,
+        due = CASE WHEN v.due IS NULL THEN 9223372036854775807
+            WHEN v.state = 1 AND c.due >= n + v.due / 2 THEN c.due ELSE n + v.due END,
         touched = n
-    FROM leno_now() n,
+    FROM (SELECT leno_now() AS n) t,
         unnest($1::bytea[], $2::int8[], $3::int8[], $4::int8[], $5::int8[], $6::bytea[], $7::text[], $8::text[],
             $9::int2[], $10::int2[], $11::int8[], $12::int8[])
         v(id, token, sequence, effects, version, image, said, reason, state, awaits, until, due)
     WHERE c.id = v.id AND c.token = v.token AND c.sequence = v.sequence AND c.state = 1
     RETURNING c.id, c.effects),
 e AS (
-    INSERT INTO leno_effect SELECT u.id, u.effects - w.many + w.nth, w.topic, w.body, 0
+    INSERT INTO leno_effect(id, sequence, topic, body, due)
+    SELECT u.id, u.effects - w.many + w.nth, w.topic, w.body, 0
     FROM u, unnest($13::bytea[], $14::int8[], $15::int8[], $16::text[], $17::bytea[]) w(id, many, nth, topic, body)
     WHERE w.id = u.id)
 SELECT id FROM u";
@@ -129,21 +158,19 @@ WHERE touched <= leno_now() - $1 AND state IN (2, 3, 5, 6)";
 
 pub(super) const FORGET: &str = "
 WITH old AS (DELETE FROM leno_session s WHERE touched <= leno_now() - $1 AND state IN (4, 7, 8)
-        AND NOT EXISTS (SELECT 1 FROM leno_effect e WHERE e.id = s.id AND e.due < 9223372036854775807)
+        AND NOT EXISTS (SELECT 1 FROM leno_effect e WHERE e.id = s.id)
         RETURNING id),
-    mail AS (DELETE FROM leno_inbox i USING old WHERE i.id = old.id),
-    done AS (DELETE FROM leno_effect e USING old WHERE e.id = old.id)
+    mail AS (DELETE FROM leno_inbox i USING old WHERE i.id = old.id)
 SELECT count(*) FROM old";
 
 pub(super) const OUTBOX: &str = "
 UPDATE leno_effect c SET due = leno_now() + $1
-FROM (SELECT id, sequence FROM leno_effect WHERE due <= leno_now() AND due < 9223372036854775807
-    ORDER BY due LIMIT $2 FOR UPDATE SKIP LOCKED) s
-WHERE c.id = s.id AND c.sequence = s.sequence RETURNING c.id, c.sequence, c.topic, c.body";
+FROM (SELECT number FROM leno_effect WHERE due <= (SELECT leno_now()) ORDER BY number LIMIT $2 FOR UPDATE SKIP LOCKED) s
+WHERE c.number = s.number RETURNING c.number, c.id, c.sequence, c.topic, c.body";
 
 pub(super) const CONFIRM: &str = "
-UPDATE leno_effect c SET due = 9223372036854775807 FROM unnest($1::bytea[], $2::int8[]) v(id, sequence)
-WHERE c.id = v.id AND c.sequence = v.sequence";
+DELETE FROM leno_effect c USING unnest($1::bytea[], $2::int8[]) v(id, sequence)
+WHERE c.id = v.id AND c.sequence = v.sequence AND c.due > 0";
 
 pub(super) const LIST: &str = "
 SELECT id, kind, version, state, sequence, effects, token, worker, due, said, reason, created, touched,
@@ -157,7 +184,7 @@ SELECT id, kind, version, state, sequence, effects, token, worker, due, said, re
     length(image)::int8, awaits, image
 FROM leno_session WHERE id = $1";
 
-pub(super) const UNCONFIRMED: &str = "
-SELECT id, sequence, topic, body FROM leno_effect WHERE id = $1 AND due < 9223372036854775807 ORDER BY sequence";
+pub(super) const UNCONFIRMED: &str =
+    "SELECT number, id, sequence, topic, body FROM leno_effect WHERE id = $1 ORDER BY number";
 
 pub(super) const COUNT: &str = "SELECT state, count(*) FROM leno_session GROUP BY state";

@@ -1,9 +1,13 @@
 //! Operations of several statements.
 
 use std::collections::{HashMap, HashSet};
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 
 use tokio_postgres::Row as Found;
+use tokio_postgres::types::ToSql;
 
 use super::connection::Wire;
 use super::{awaited, bytes, id_at, ids, number, schema};
@@ -34,29 +38,52 @@ pub(super) fn message_of(row: &Found) -> Message {
     Message { number: row.get(1), key: row.get(2), body: row.get(3) }
 }
 
-pub(super) fn lease(wire: &mut Wire, want: &Want) -> Result<Vec<Lease>> {
-    let mut leases: Vec<Lease> = Vec::new();
-    let only = want.only.as_ref().map(|id| &id.as_bytes()[..]);
-    for known in &want.build {
-        let left = (want.most - leases.len()) as i64;
-        if left == 0 {
-            break;
+/// What a lease asks for.
+struct Asked<'a> {
+    kinds: Vec<&'a str>,
+    versions: Vec<i64>,
+    ttl: i64,
+    worker: &'a str,
+    most: i64,
+    only: Option<&'a [u8]>,
+}
+
+impl<'a> Asked<'a> {
+    fn new(want: &'a Want) -> Self {
+        Asked {
+            kinds: want.build.iter().map(|known| known.kind.as_str()).collect(),
+            versions: want.build.iter().map(|known| i64::from(known.version)).collect(),
+            ttl: millis(want.ttl),
+            worker: &want.worker,
+            most: want.most as i64,
+            only: want.only.as_ref().map(|id| &id.as_bytes()[..]),
         }
-        let (version, ttl) = (i64::from(known.version), millis(want.ttl));
-        let found =
-            wire.ask(schema::LEASE, &[&known.kind, &version, &ttl, &want.worker, &left, &only])?;
-        leases.extend(found.iter().map(|row| Lease {
-            id: id_at(row, 0),
-            kind: known.kind.clone(),
-            version: number(row, 1) as u32,
-            token: number(row, 2),
-            sequence: number(row, 3),
-            awaits: awaited(row.get(4)),
-            is_due: row.get(5),
-            image: row.get(6),
-            inbox: Vec::new(),
-        }));
     }
+
+    fn params(&self) -> [&(dyn ToSql + Sync); 6] {
+        [&self.kinds, &self.versions, &self.ttl, &self.worker, &self.most, &self.only]
+    }
+}
+
+pub(super) fn lease(wire: &mut Wire, want: &Want) -> Result<Vec<Lease>> {
+    let found = wire.ask(schema::LEASE, &Asked::new(want).params())?;
+    leased(wire, &found)
+}
+
+/// Leases, with the messages that they wait for.
+fn leased(wire: &mut Wire, found: &[Found]) -> Result<Vec<Lease>> {
+    let lease = |row: &Found| Lease {
+        id: id_at(row, 0),
+        kind: row.get(1),
+        version: number(row, 2) as u32,
+        token: number(row, 3),
+        sequence: number(row, 4),
+        awaits: awaited(row.get(5)),
+        is_due: row.get(6),
+        image: row.get(7),
+        inbox: Vec::new(),
+    };
+    let mut leases: Vec<Lease> = found.iter().map(lease).collect();
     let waiting = leases.iter().filter(|lease| lease.awaits == Awaits::Message);
     let waiting: Vec<SessionId> = waiting.map(|lease| lease.id).collect();
     if !waiting.is_empty() {
@@ -71,17 +98,83 @@ pub(super) fn lease(wire: &mut Wire, want: &Want) -> Result<Vec<Lease>> {
     Ok(leases)
 }
 
-pub(super) fn commit(wire: &mut Wire, batch: &[Commit], ttl: Duration) -> Result<Vec<Outcome>> {
-    let is_plain = |commit: &Commit| {
+/// Whether steps and effects are all there is to it.
+fn are_plain(batch: &[Commit]) -> bool {
+    batch.iter().all(|commit| {
         commit.taken.is_empty()
             && commit.messages.is_empty()
             && !matches!(commit.next, Next::Message(_))
-    };
-    let stored = if batch.iter().all(is_plain) {
-        steps(wire, batch, ttl)?
+    })
+}
+
+pub(super) fn commit(wire: &mut Wire, batch: &[Commit], ttl: Duration) -> Result<Vec<Outcome>> {
+    let stored = if are_plain(batch) {
+        ids(&wire.ask(schema::COMMIT, &Steps::new(batch, ttl).params())?)
     } else {
         whole(wire, |wire| steps_with_messages(wire, batch, ttl))?
     };
+    outcomes(wire, batch, &stored)
+}
+
+pub(super) fn commit_and_lease(
+    wire: &mut Wire,
+    batch: &[Commit],
+    want: &Want,
+) -> Result<(Vec<Outcome>, Vec<Lease>)> {
+    let asked = Asked::new(want);
+    let (stored, found) = if are_plain(batch) {
+        let steps = Steps::new(batch, want.ttl);
+        let (commit, lease) = (wire.statement(schema::COMMIT)?, wire.statement(schema::LEASE_TOO)?);
+        let (steps, asked) = (steps.params(), asked.params());
+        // All four are sent at once. If one fails, the server takes back what came before.
+        let (stored, found) = wire.drive(|client| async move {
+            let begun = both(client.batch_execute("BEGIN"), client.query(&commit, &steps));
+            let ended = both(client.query(&lease, &asked), client.batch_execute("COMMIT"));
+            let ((begun, stored), (found, ended)) = both(begun, ended).await;
+            begun.and(ended).and_then(|()| Ok((stored?, found?)))
+        })?;
+        (ids(&stored), found)
+    } else {
+        whole(wire, |wire| {
+            let stored = steps_with_messages(wire, batch, want.ttl)?;
+            Ok((stored, wire.ask(schema::LEASE_TOO, &asked.params())?))
+        })?
+    };
+    Ok((outcomes(wire, batch, &stored)?, leased(wire, &found)?))
+}
+
+/// Both, begun in this order, without waiting in between.
+async fn both<A, B>(a: impl Future<Output = A>, b: impl Future<Output = B>) -> (A, B) {
+    let (mut a, mut b) = (pin!(a), pin!(b));
+    let (mut of_a, mut of_b) = (None, None);
+    poll_fn(|cx| {
+        if of_a.is_none() {
+            of_a = ready(a.as_mut().poll(cx));
+        }
+        if of_b.is_none() {
+            of_b = ready(b.as_mut().poll(cx));
+        }
+        match (of_a.take(), of_b.take()) {
+            (Some(a), Some(b)) => Poll::Ready((a, b)),
+            some => {
+                (of_a, of_b) = some;
+                Poll::Pending
+            }
+        }
+    })
+    .await
+}
+
+fn ready<T>(poll: Poll<T>) -> Option<T> {
+    if let Poll::Ready(value) = poll { Some(value) } else { None }
+}
+
+/// What became of each, if these were stored now.
+fn outcomes(
+    wire: &mut Wire,
+    batch: &[Commit],
+    stored: &HashSet<SessionId>,
+) -> Result<Vec<Outcome>> {
     let missing: Vec<&Commit> =
         batch.iter().filter(|commit| !stored.contains(&commit.id)).collect();
     let mut earlier = HashSet::new();
@@ -94,23 +187,47 @@ pub(super) fn commit(wire: &mut Wire, batch: &[Commit], ttl: Duration) -> Result
     Ok(batch.iter().map(|c| outcome(stored.contains(&c.id) || earlier.contains(&c.id))).collect())
 }
 
-/// Steps and effects, in one statement. Those that were stored.
-fn steps(wire: &mut Wire, batch: &[Commit], ttl: Duration) -> Result<HashSet<SessionId>> {
-    let named: Vec<SessionId> = batch.iter().map(|commit| commit.id).collect();
-    let tokens: Vec<i64> = batch.iter().map(|commit| commit.token as i64).collect();
-    let sequences: Vec<i64> = batch.iter().map(|commit| commit.sequence as i64).collect();
-    let counts: Vec<i64> = batch.iter().map(|commit| commit.effects.len() as i64).collect();
-    let versions: Vec<i64> = batch.iter().map(|commit| i64::from(commit.version)).collect();
-    let images: Vec<Option<&[u8]>> = batch.iter().map(|commit| commit.image.as_deref()).collect();
-    let said: Vec<Option<&str>> = batch.iter().map(|commit| commit.said.as_deref()).collect();
-    let reasons: Vec<&str> = batch.iter().map(reason).collect();
-    let (mut states, mut awaits, mut until, mut due) =
-        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for commit in batch {
+/// A batch in columns: steps, and effects.
+#[derive(Default)]
+struct Steps<'a> {
+    ids: Vec<&'a [u8]>,
+    tokens: Vec<i64>,
+    sequences: Vec<i64>,
+    counts: Vec<i64>,
+    versions: Vec<i64>,
+    images: Vec<Option<&'a [u8]>>,
+    said: Vec<Option<&'a str>>,
+    reasons: Vec<&'a str>,
+    states: Vec<i16>,
+    awaits: Vec<Option<i16>>,
+    until: Vec<Option<i64>>,
+    due: Vec<Option<i64>>,
+    whose: Vec<&'a [u8]>,
+    many: Vec<i64>,
+    nth: Vec<i64>,
+    topics: Vec<&'a str>,
+    bodies: Vec<&'a [u8]>,
+}
+
+impl<'a> Steps<'a> {
+    fn new(batch: &'a [Commit], ttl: Duration) -> Self {
+        let mut steps = Steps::default();
+        batch.iter().for_each(|commit| steps.add(commit, ttl));
+        steps
+    }
+
+    fn add(&mut self, commit: &'a Commit, ttl: Duration) {
+        let id = &commit.id.as_bytes()[..];
+        self.ids.push(id);
+        self.tokens.push(commit.token as i64);
+        self.sequences.push(commit.sequence as i64);
+        self.counts.push(commit.effects.len() as i64);
+        self.versions.push(i64::from(commit.version));
+        self.images.push(commit.image.as_deref());
+        self.said.push(commit.said.as_deref());
+        self.reasons.push(reason(commit));
         // State; what is awaited, unless that stays, and for how long; when it is due. Nothing is for ever.
-        let (state, awaited, wait, next): (_, Option<i16>, Option<i64>, Option<i64>) = match &commit
-            .next
-        {
+        let (state, awaits, until, due) = match &commit.next {
             Next::Kept => (State::Leased, Some(0), Some(0), Some(millis(ttl))),
             Next::Ready => (State::Ready, Some(0), Some(0), Some(0)),
             Next::After(time) => {
@@ -121,45 +238,41 @@ fn steps(wire: &mut Wire, batch: &[Commit], ttl: Duration) -> Result<HashSet<Ses
             Next::Failed(_) => (State::Failed, None, None, None),
             Next::Parked(_) => (State::Parked, None, None, None),
         };
-        states.push(state.number());
-        awaits.push(awaited);
-        until.push(wait);
-        due.push(next);
-    }
-    let (mut whose, mut many, mut nth) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut topics, mut bodies) = (Vec::new(), Vec::new());
-    for commit in batch {
-        for (effect, n) in commit.effects.iter().zip(1_i64..) {
-            whose.push(commit.id);
-            many.push(commit.effects.len() as i64);
-            nth.push(n);
-            topics.push(effect.topic.as_str());
-            bodies.push(effect.body.as_slice());
+        self.states.push(state.number());
+        self.awaits.push(awaits);
+        self.until.push(until);
+        self.due.push(due);
+        for (effect, nth) in commit.effects.iter().zip(1_i64..) {
+            self.whose.push(id);
+            self.many.push(commit.effects.len() as i64);
+            self.nth.push(nth);
+            self.topics.push(&effect.topic);
+            self.bodies.push(&effect.body);
         }
     }
-    let stored = wire.ask(
-        schema::COMMIT,
-        &[
-            &bytes(&named),
-            &tokens,
-            &sequences,
-            &counts,
-            &versions,
-            &images,
-            &said,
-            &reasons,
-            &states,
-            &awaits,
-            &until,
-            &due,
-            &bytes(&whose),
-            &many,
-            &nth,
-            &topics,
-            &bodies,
-        ],
-    )?;
-    Ok(ids(&stored))
+
+    /// As the statement wants them.
+    fn params(&self) -> [&(dyn ToSql + Sync); 17] {
+        [
+            &self.ids,
+            &self.tokens,
+            &self.sequences,
+            &self.counts,
+            &self.versions,
+            &self.images,
+            &self.said,
+            &self.reasons,
+            &self.states,
+            &self.awaits,
+            &self.until,
+            &self.due,
+            &self.whose,
+            &self.many,
+            &self.nth,
+            &self.topics,
+            &self.bodies,
+        ]
+    }
 }
 
 /// Steps with all that belongs to them, inside a transaction.
@@ -171,7 +284,7 @@ fn steps_with_messages(
     let to = batch.iter().flat_map(|commit| commit.messages.iter().map(|message| message.to));
     let all: Vec<SessionId> = batch.iter().map(|commit| commit.id).chain(to).collect();
     wire.ask(schema::LOCK, &[&bytes(&all)])?;
-    let stored = steps(wire, batch, ttl)?;
+    let stored = ids(&wire.ask(schema::COMMIT, &Steps::new(batch, ttl).params())?);
     let made: Vec<&Commit> = batch.iter().filter(|commit| stored.contains(&commit.id)).collect();
     let taken: Vec<i64> = made.iter().flat_map(|commit| commit.taken.iter().copied()).collect();
     if !taken.is_empty() {

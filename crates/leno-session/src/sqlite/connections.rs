@@ -1,5 +1,6 @@
 //! Connections of a process: one that writes, one that reads.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
@@ -9,6 +10,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, 
 
 use super::told;
 use crate::clock::{FAR, now};
+use crate::id::SessionId;
 use crate::store::Result;
 
 pub(super) struct Connections {
@@ -28,6 +30,33 @@ pub(super) struct Writer {
     connection: Connection,
     /// How it is set.
     lasts: Lasts,
+    places: Places,
+}
+
+/// Where sessions that were leased here are, so that they need not be looked for by their ids. A hint: whoever uses it
+/// checks it.
+#[derive(Default)]
+pub(super) struct Places(HashMap<SessionId, Place>);
+
+/// A session's number, and how many effects it has had.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub(super) number: i64,
+    pub(super) effects: i64,
+}
+
+impl Places {
+    pub(super) fn note(&mut self, id: SessionId, place: Place) {
+        // Of leases that nobody came back from.
+        if self.0.len() >= 10_000 {
+            self.0.clear();
+        }
+        self.0.insert(id, place);
+    }
+
+    pub(super) fn take(&mut self, id: SessionId) -> Option<Place> {
+        self.0.remove(&id)
+    }
 }
 
 /// What cannot undo a transaction that has returned.
@@ -40,13 +69,17 @@ pub(super) enum Lasts {
 }
 
 impl Writer {
-    pub(super) fn transaction(&mut self, lasts: Lasts) -> rusqlite::Result<Transaction<'_>> {
+    pub(super) fn transaction(
+        &mut self,
+        lasts: Lasts,
+    ) -> rusqlite::Result<(Transaction<'_>, &mut Places)> {
         if self.lasts != lasts {
             let level = if lasts == Lasts::Always { "FULL" } else { "NORMAL" };
             self.connection.pragma_update(None, "synchronous", level)?;
             self.lasts = lasts;
         }
-        self.connection.transaction_with_behavior(TransactionBehavior::Immediate)
+        let begun = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        Ok((begun, &mut self.places))
     }
 }
 
@@ -58,7 +91,11 @@ impl Connections {
         let (writer, reader) = (connect(&path)?, connect(&path)?);
         Ok(Connections {
             path,
-            writer: Mutex::new(Writer { connection: writer, lasts: Lasts::Always }),
+            writer: Mutex::new(Writer {
+                connection: writer,
+                lasts: Lasts::Always,
+                places: Places::default(),
+            }),
             reader: Mutex::new(reader),
             is_busy: AtomicBool::new(false),
             seen: Mutex::new(-1),

@@ -25,7 +25,7 @@ use leno_kernel::blocking;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Params, params};
 
-use self::connections::{Connections, Lasts};
+use self::connections::{Connections, Lasts, Places};
 use crate::clock::{FAR, millis, now, shown};
 use crate::error::StoreError;
 use crate::id::SessionId;
@@ -51,11 +51,18 @@ impl Sqlite {
             .write(|transaction| {
                 let found: i64 =
                     transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-                if found == 0 {
-                    transaction.execute_batch(schema::CREATE)?;
-                    transaction.pragma_update(None, "user_version", schema::VERSION)?;
+                match found {
+                    0 => transaction.execute_batch(schema::CREATE)?,
+                    1 => {
+                        transaction.execute_batch(schema::SET_ASIDE)?;
+                        transaction.execute_batch(schema::CREATE)?;
+                        transaction.execute_batch(schema::TAKE_OVER)?;
+                    }
+                    schema::VERSION => return Ok(Ok(())),
+                    _ => return Ok(Err(found)),
                 }
-                Ok(if found > schema::VERSION { Err(found) } else { Ok(()) })
+                transaction.pragma_update(None, "user_version", schema::VERSION)?;
+                Ok(Ok(()))
             })?
             .map_err(|found| StoreError::Version { found, known: schema::VERSION })?;
         Ok(store)
@@ -71,20 +78,22 @@ impl Sqlite {
         &self,
         work: impl FnOnce(&rusqlite::Transaction<'_>) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T> {
-        self.write_that(Lasts::Always, work)
+        self.write_that(Lasts::Always, |transaction, _| work(transaction))
     }
 
     fn write_that<T: Send + 'static>(
         &self,
         lasts: Lasts,
-        work: impl FnOnce(&rusqlite::Transaction<'_>) -> rusqlite::Result<T> + Send + 'static,
+        work: impl FnOnce(&rusqlite::Transaction<'_>, &mut Places) -> rusqlite::Result<T>
+        + Send
+        + 'static,
     ) -> Result<T> {
         let connections = self.0.clone();
         blocking(move || {
             let mut writer =
                 connections.writer.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            let transaction = writer.transaction(lasts)?;
-            let result = work(&transaction)?;
+            let (transaction, places) = writer.transaction(lasts)?;
+            let result = work(&transaction, places)?;
             transaction.commit()?;
             Ok(result)
         })
@@ -168,14 +177,15 @@ fn message_of(row: &rusqlite::Row<'_>) -> rusqlite::Result<Message> {
     Ok(Message { number: row.get(0)?, key: row.get(1)?, body: row.get(2)? })
 }
 
-fn effect_of(row: &rusqlite::Row<'_>) -> rusqlite::Result<Effect> {
-    let sequence: i64 = row.get(1)?;
-    Ok(Effect {
-        session: id_at(row, 0)?,
-        sequence: sequence.unsigned_abs(),
-        topic: row.get(2)?,
-        body: row.get(3)?,
-    })
+/// With its number, by which they are in order.
+fn effect_of(row: &rusqlite::Row<'_>) -> rusqlite::Result<(i64, Effect)> {
+    let effect = Effect {
+        session: id_at(row, 1)?,
+        sequence: row.get::<_, i64>(2)?.unsigned_abs(),
+        topic: row.get(3)?,
+        body: row.get(4)?,
+    };
+    Ok((row.get(0)?, effect))
 }
 
 /// All rows of a statement.
@@ -193,6 +203,7 @@ impl Store for Sqlite {
         let new = new.to_vec();
         self.write(move |transaction| {
             let mut insert = transaction.prepare_cached(schema::INSERT)?;
+            let mut adopt = transaction.prepare_cached(schema::ADOPT)?;
             let mut create = |new: &NewSession| {
                 let made = insert.execute(params![
                     new.id.as_bytes(),
@@ -201,6 +212,9 @@ impl Store for Sqlite {
                     now(),
                     new.image
                 ])?;
+                if made == 1 {
+                    adopt.execute(params![new.id.as_bytes(), transaction.last_insert_rowid()])?;
+                }
                 Ok(made == 1)
             };
             new.iter().map(&mut create).collect()
@@ -218,8 +232,8 @@ impl Store for Sqlite {
             }
         }
         let want = want.clone();
-        let leases = self.write_that(Lasts::WhileTheMachineRuns, move |transaction| {
-            transact::lease(transaction, &want)
+        let leases = self.write_that(Lasts::WhileTheMachineRuns, move |transaction, places| {
+            transact::lease(transaction, places, &want)
         })?;
         self.0.is_busy.store(!leases.is_empty(), Relaxed);
         Ok(leases)
@@ -227,14 +241,31 @@ impl Store for Sqlite {
 
     fn commit(&self, batch: &[Commit], ttl: Duration) -> Result<Vec<Outcome>> {
         let batch = batch.to_vec();
-        self.write(move |transaction| {
-            batch.iter().map(|commit| transact::commit(transaction, commit, ttl)).collect()
+        self.write_that(Lasts::Always, move |transaction, places| {
+            let mut steps = transact::Steps::new(transaction, ttl)?;
+            batch.iter().map(|commit| steps.commit(places, commit)).collect()
         })
+    }
+
+    fn commit_and_lease(
+        &self,
+        batch: &[Commit],
+        want: &Want,
+    ) -> Result<(Vec<Outcome>, Vec<Lease>)> {
+        let (batch, want) = (batch.to_vec(), want.clone());
+        let (outcomes, leases) = self.write_that(Lasts::Always, move |transaction, places| {
+            let mut steps = transact::Steps::new(transaction, want.ttl)?;
+            let outcomes = batch.iter().map(|commit| steps.commit(places, commit));
+            let outcomes = outcomes.collect::<rusqlite::Result<Vec<_>>>()?;
+            Ok((outcomes, transact::lease(transaction, places, &want)?))
+        })?;
+        self.0.is_busy.store(!leases.is_empty(), Relaxed);
+        Ok((outcomes, leases))
     }
 
     fn renew(&self, held: &[Held], ttl: Duration) -> Result<Vec<Outcome>> {
         let held = held.to_vec();
-        self.write_that(Lasts::WhileTheMachineRuns, move |transaction| {
+        self.write_that(Lasts::WhileTheMachineRuns, move |transaction, _| {
             let mut renew = transaction.prepare_cached(schema::RENEW)?;
             let due = now() + millis(ttl);
             let mut one = |held: &Held| {
@@ -305,7 +336,7 @@ impl Store for Sqlite {
         self.write(move |transaction| {
             let limit = now() - millis(ended);
             let ids = all(transaction, schema::FORGOTTEN, [limit], |row| id_at(row, 0))?;
-            for table in ["leno_inbox", "leno_effect", "leno_session"] {
+            for table in ["leno_inbox", "leno_session"] {
                 let mut delete =
                     transaction.prepare(&format!("DELETE FROM {table} WHERE id = ?1"))?;
                 for id in &ids {
@@ -321,8 +352,8 @@ impl Store for Sqlite {
             let now = now();
             let params = params![now, now + millis(ttl), most as i64];
             let mut effects = all(transaction, schema::OUTBOX, params, effect_of)?;
-            effects.sort_by_key(|effect| (effect.session, effect.sequence));
-            Ok(effects)
+            effects.sort_by_key(|(number, _)| *number);
+            Ok(effects.into_iter().map(|(_, effect)| effect).collect())
         })
     }
 
@@ -365,19 +396,21 @@ impl Store for Sqlite {
     fn load(&self, id: SessionId) -> Result<Option<Whole>> {
         self.read(move |connection| {
             let key = id.as_bytes();
-            let sql =
-                format!("SELECT {}, awaits, image FROM leno_session WHERE id = ?1", schema::ROW);
+            let sql = format!(
+                "SELECT {}, awaits, image, number FROM leno_session WHERE id = ?1",
+                schema::ROW
+            );
             let found = connection
                 .prepare_cached(&sql)?
                 .query_row([key], |row| {
-                    Ok((row_of(row)?, awaited(row.get(14)?), image_at(row, 15)?))
+                    let number: i64 = row.get(16)?;
+                    Ok((row_of(row)?, awaited(row.get(14)?), image_at(row, 15)?, number))
                 })
                 .optional()?;
-            let Some((row, awaits, image)) = found else { return Ok(None) };
-            let inbox = all(connection, schema::UNREAD, [key], message_of)?;
-            let sql =
-                "SELECT id, sequence, topic, body FROM leno_effect WHERE id = ?1 AND due < ?2";
-            let outbox = all(connection, sql, params![key, FAR], effect_of)?;
+            let Some((row, awaits, image, number)) = found else { return Ok(None) };
+            let inbox = all(connection, schema::UNREAD, [number], message_of)?;
+            let outbox = all(connection, schema::UNCONFIRMED, [key], effect_of)?;
+            let outbox = outbox.into_iter().map(|(_, effect)| effect).collect();
             Ok(Some(Whole { row, awaits, image, inbox, outbox }))
         })
     }

@@ -4,76 +4,104 @@
 //! Times are milliseconds since 1970; the greatest number is never.
 
 /// Raised when a table changes.
-pub(super) const VERSION: i64 = 1;
+pub(super) const VERSION: i64 = 2;
 
+/// Ids are random, numbers rise: what belongs together in time lies together in the file, so that a transaction of many
+/// steps changes few pages. Messages know their session's number, or 0 as long as there is none. Effects are appended, and
+/// deleted when they are confirmed; only those that were handed out are in an index.
 pub(super) const CREATE: &str = "
-CREATE TABLE IF NOT EXISTS leno_session(
+CREATE TABLE leno_session(
+    number INTEGER PRIMARY KEY,
     id BLOB NOT NULL UNIQUE, kind TEXT NOT NULL, version INTEGER NOT NULL, state INTEGER NOT NULL,
     token INTEGER NOT NULL, sequence INTEGER NOT NULL, effects INTEGER NOT NULL,
     awaits INTEGER NOT NULL, until INTEGER NOT NULL, due INTEGER NOT NULL,
     worker TEXT NOT NULL, said TEXT NOT NULL, reason TEXT NOT NULL,
     created INTEGER NOT NULL, touched INTEGER NOT NULL, image BLOB NOT NULL);
-CREATE INDEX IF NOT EXISTS leno_session_due ON leno_session(kind, due);
-CREATE TABLE IF NOT EXISTS leno_inbox(
-    number INTEGER PRIMARY KEY AUTOINCREMENT, id BLOB NOT NULL, key TEXT NOT NULL, body BLOB NOT NULL,
-    taken INTEGER NOT NULL DEFAULT 0, UNIQUE(id, key));
-CREATE INDEX IF NOT EXISTS leno_inbox_unread ON leno_inbox(id, number) WHERE taken = 0;
-CREATE TABLE IF NOT EXISTS leno_effect(
-    id BLOB NOT NULL, sequence INTEGER NOT NULL, topic TEXT NOT NULL, body BLOB NOT NULL,
-    due INTEGER NOT NULL, PRIMARY KEY(id, sequence)) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS leno_effect_due ON leno_effect(due) WHERE due < 9223372036854775807;
+CREATE INDEX leno_session_due ON leno_session(kind, due);
+CREATE TABLE leno_inbox(
+    number INTEGER PRIMARY KEY AUTOINCREMENT, session INTEGER NOT NULL, id BLOB NOT NULL, key TEXT NOT NULL,
+    body BLOB NOT NULL, taken INTEGER NOT NULL, UNIQUE(id, key));
+CREATE INDEX leno_inbox_unread ON leno_inbox(session, number) WHERE taken = 0;
+CREATE TABLE leno_effect(
+    number INTEGER PRIMARY KEY, id BLOB NOT NULL, sequence INTEGER NOT NULL, topic TEXT NOT NULL, body BLOB NOT NULL,
+    due INTEGER NOT NULL);
+CREATE INDEX leno_effect_lent ON leno_effect(id, sequence) WHERE due > 0;
+";
+
+/// Takes the tables of version 1 out of the way of `CREATE`.
+pub(super) const SET_ASIDE: &str = "
+DROP INDEX leno_session_due; DROP INDEX leno_inbox_unread; DROP INDEX leno_effect_due;
+ALTER TABLE leno_session RENAME TO leno_session_1;
+ALTER TABLE leno_inbox RENAME TO leno_inbox_1;
+ALTER TABLE leno_effect RENAME TO leno_effect_1;
+";
+
+/// Takes over what is in them.
+pub(super) const TAKE_OVER: &str = "
+INSERT INTO leno_session SELECT rowid, id, kind, version, state, token, sequence, effects, awaits, until, due, worker, said,
+    reason, created, touched, image FROM leno_session_1 ORDER BY rowid;
+INSERT INTO leno_inbox SELECT i.number, coalesce(s.number, 0), i.id, i.key, i.body, i.taken
+    FROM leno_inbox_1 i LEFT JOIN leno_session s ON s.id = i.id ORDER BY i.number;
+INSERT INTO leno_effect(id, sequence, topic, body, due) SELECT id, sequence, topic, body, due
+    FROM leno_effect_1 WHERE due < 9223372036854775807 ORDER BY id, sequence;
+DROP TABLE leno_session_1; DROP TABLE leno_inbox_1; DROP TABLE leno_effect_1;
 ";
 
 pub(super) const INSERT: &str = "
 INSERT OR IGNORE INTO leno_session VALUES
-    (?1, ?2, ?3, 0, 0, 0, 0, 0, ?4, ?4, '', 'null', '', ?4, ?4, ?5)";
+    (NULL, ?1, ?2, ?3, 0, 0, 0, 0, 0, ?4, ?4, '', 'null', '', ?4, ?4, ?5)";
+
+/// What was sent to a session before it was there.
+pub(super) const ADOPT: &str = "UPDATE leno_inbox SET session = ?2 WHERE id = ?1";
 
 /// By kind, version, now, until when, worker, how many.
 pub(super) const LEASE: &str = "
 UPDATE leno_session SET token = token + 1, due = ?4, state = 1, worker = ?5
-WHERE rowid IN (SELECT rowid FROM leno_session WHERE kind = ?1 AND version <= ?2 AND due <= ?3
+WHERE number IN (SELECT number FROM leno_session WHERE kind = ?1 AND version <= ?2 AND due <= ?3
     ORDER BY due LIMIT ?6)
-RETURNING id, version, token, sequence, awaits, until, image";
+RETURNING number, id, version, token, sequence, effects, awaits, until, image";
 
 /// The same for the one session of id ?6.
 pub(super) const LEASE_ONE: &str = "
 UPDATE leno_session SET token = token + 1, due = ?4, state = 1, worker = ?5
 WHERE id = ?6 AND kind = ?1 AND version <= ?2 AND due <= ?3
-RETURNING id, version, token, sequence, awaits, until, image";
+RETURNING number, id, version, token, sequence, effects, awaits, until, image";
 
-pub(super) const UNREAD: &str =
-    "SELECT number, key, body FROM leno_inbox WHERE id = ?1 AND taken = 0 ORDER BY number LIMIT 16";
+/// A session's number, and how many effects it has had.
+pub(super) const PLACE: &str = "SELECT number, effects FROM leno_session WHERE id = ?1";
+
+pub(super) const UNREAD: &str = "
+SELECT number, key, body FROM leno_inbox WHERE session = ?1 AND taken = 0 ORDER BY number LIMIT 16";
 
 pub(super) const HAS_MAIL: &str =
-    "SELECT EXISTS(SELECT 1 FROM leno_inbox WHERE id = ?1 AND taken = 0)";
+    "SELECT EXISTS(SELECT 1 FROM leno_inbox WHERE session = ?1 AND taken = 0)";
 
-/// Nothing is changed where the argument is null.
+/// Nothing is changed where the argument is null. No `RETURNING`, which takes as long as the rest: what there was before is
+/// an argument.
 pub(super) const COMMIT: &str = "
-UPDATE leno_session SET sequence = sequence + 1, effects = effects + ?4, version = ?5,
-    image = coalesce(?6, image), said = coalesce(?7, said), reason = ?8, state = ?9,
-    awaits = coalesce(?10, awaits), until = coalesce(?11, until), due = ?12, touched = ?13
-WHERE id = ?1 AND token = ?2 AND sequence = ?3 AND state = 1";
+UPDATE leno_session SET sequence = sequence + 1, effects = ?6, version = ?7,
+    image = coalesce(?8, image), said = coalesce(?9, said), reason = ?10, state = ?11,
+    awaits = coalesce(?12, awaits), until = coalesce(?13, until), due = ?14, touched = ?15
+WHERE number = ?1 AND id = ?2 AND token = ?3 AND sequence = ?4 AND effects = ?5 AND state = 1";
 
-/// The same for a step whose lease is kept and lasts until ?9 anyway: without the due time, so that no index changes.
+/// The same for a step whose lease is kept and lasts until ?11 anyway: without the due time, so that no index changes.
 pub(super) const COMMIT_KEPT: &str = "
-UPDATE leno_session SET sequence = sequence + 1, effects = effects + ?4, version = ?5,
-    image = coalesce(?6, image), said = coalesce(?7, said), reason = '', awaits = 0, until = ?8, touched = ?8
-WHERE id = ?1 AND token = ?2 AND sequence = ?3 AND state = 1 AND due >= ?9";
-
-/// How many effects a session has had. A `RETURNING` of the commit would say so, too, but takes as long as the commit.
-pub(super) const EFFECTS: &str = "SELECT effects FROM leno_session WHERE id = ?1";
+UPDATE leno_session SET sequence = sequence + 1, effects = ?6, version = ?7, image = ?8, said = ?9, reason = '',
+    awaits = 0, until = ?10, touched = ?10
+WHERE number = ?1 AND id = ?2 AND token = ?3 AND sequence = ?4 AND effects = ?5 AND state = 1 AND due >= ?11";
 
 pub(super) const WAS_STORED: &str =
     "SELECT EXISTS(SELECT 1 FROM leno_session WHERE id = ?1 AND token = ?2 AND sequence = ?3)";
 
 pub(super) const TAKE: &str = "UPDATE leno_inbox SET taken = 1 WHERE number = ?1";
 
-pub(super) const EFFECT: &str = "INSERT INTO leno_effect VALUES (?1, ?2, ?3, ?4, 0)";
+pub(super) const EFFECT: &str = "INSERT INTO leno_effect VALUES (NULL, ?1, ?2, ?3, ?4, 0)";
 
-pub(super) const SEND: &str = "INSERT OR IGNORE INTO leno_inbox(id, key, body) VALUES (?1, ?2, ?3)";
+pub(super) const SEND: &str = "
+INSERT OR IGNORE INTO leno_inbox(session, id, key, body, taken) VALUES (?1, ?2, ?3, ?4, 0)";
 
 pub(super) const WAKE: &str =
-    "UPDATE leno_session SET state = 0, due = ?2 WHERE id = ?1 AND state = 2";
+    "UPDATE leno_session SET state = 0, due = ?2 WHERE number = ?1 AND state = 2";
 
 pub(super) const RENEW: &str =
     "UPDATE leno_session SET due = ?3 WHERE id = ?1 AND token = ?2 AND state = 1";
@@ -98,18 +126,20 @@ pub(super) const EXPIRE: &str = "
 UPDATE leno_session SET token = token + 1, state = 8, due = 9223372036854775807, touched = ?2
 WHERE touched <= ?1 AND state IN (2, 3, 5, 6)";
 
-/// Those that ended and have nothing to be done, into a table of their own for a moment.
+/// Those that ended and have nothing to be done.
 pub(super) const FORGOTTEN: &str = "
-SELECT id FROM leno_session s WHERE touched <= ?1 AND state IN (4, 7, 8)
-AND NOT EXISTS(SELECT 1 FROM leno_effect e WHERE e.id = s.id AND e.due < 9223372036854775807)";
+SELECT id FROM leno_session WHERE touched <= ?1 AND state IN (4, 7, 8) AND id NOT IN (SELECT id FROM leno_effect)";
 
 pub(super) const OUTBOX: &str = "
-UPDATE leno_effect SET due = ?2 WHERE (id, sequence) IN
-    (SELECT id, sequence FROM leno_effect WHERE due <= ?1 AND due < 9223372036854775807 ORDER BY due LIMIT ?3)
-RETURNING id, sequence, topic, body";
+UPDATE leno_effect SET due = ?2 WHERE number IN
+    (SELECT number FROM leno_effect WHERE due <= ?1 ORDER BY number LIMIT ?3)
+RETURNING number, id, sequence, topic, body";
 
 pub(super) const CONFIRM: &str =
-    "UPDATE leno_effect SET due = 9223372036854775807 WHERE id = ?1 AND sequence = ?2";
+    "DELETE FROM leno_effect WHERE id = ?1 AND sequence = ?2 AND due > 0";
+
+pub(super) const UNCONFIRMED: &str =
+    "SELECT number, id, sequence, topic, body FROM leno_effect WHERE id = ?1 ORDER BY number";
 
 /// What a row needs, in its order.
 pub(super) const ROW: &str = "id, kind, version, state, sequence, effects, token, worker, due, said, reason, \

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use rusqlite::{Connection, params};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 
+use super::connections::{Place, Places};
 use super::{all, awaited, id_at, image_at, message_of, schema};
 use crate::clock::{FAR, millis, now};
+use crate::id::SessionId;
 use crate::row::State;
 use crate::store::{Awaits, Commit, Lease, NewMessage, Next, Outcome, Release, Sent, Want};
 
@@ -29,24 +31,29 @@ pub(super) fn is_due(connection: &Connection, want: &Want) -> Result<bool> {
     Ok(false)
 }
 
-pub(super) fn lease(connection: &Connection, want: &Want) -> Result<Vec<Lease>> {
+pub(super) fn lease(
+    connection: &Connection,
+    places: &mut Places,
+    want: &Want,
+) -> Result<Vec<Lease>> {
     let now = now();
     let due = now + millis(want.ttl);
-    let mut leases: Vec<Lease> = Vec::new();
+    let mut leases: Vec<(i64, Lease)> = Vec::new();
     for known in &want.build {
         let make = |row: &rusqlite::Row<'_>| {
-            let until: i64 = row.get(5)?;
-            Ok(Lease {
-                id: id_at(row, 0)?,
+            let until: i64 = row.get(7)?;
+            let lease = Lease {
+                id: id_at(row, 1)?,
                 kind: known.kind.clone(),
-                version: row.get(1)?,
-                token: row.get::<_, i64>(2)?.unsigned_abs(),
-                sequence: row.get::<_, i64>(3)?.unsigned_abs(),
-                awaits: awaited(row.get(4)?),
+                version: row.get(2)?,
+                token: row.get::<_, i64>(3)?.unsigned_abs(),
+                sequence: row.get::<_, i64>(4)?.unsigned_abs(),
+                awaits: awaited(row.get(6)?),
                 is_due: until <= now,
-                image: image_at(row, 6)?,
+                image: image_at(row, 8)?,
                 inbox: Vec::new(),
-            })
+            };
+            Ok((Place { number: row.get(0)?, effects: row.get(5)? }, lease))
         };
         let left = (want.most - leases.len()) as i64;
         let found = match want.only {
@@ -60,128 +67,176 @@ pub(super) fn lease(connection: &Connection, want: &Want) -> Result<Vec<Lease>> 
                 all(connection, schema::LEASE, params, make)?
             }
         };
-        leases.extend(found);
+        for (place, lease) in found {
+            places.note(lease.id, place);
+            leases.push((place.number, lease));
+        }
         if leases.len() == want.most {
             break;
         }
     }
-    for lease in leases.iter_mut().filter(|lease| lease.awaits == Awaits::Message) {
-        lease.inbox = all(connection, schema::UNREAD, [lease.id.as_bytes()], message_of)?;
-    }
-    Ok(leases)
-}
-
-fn has_mail(connection: &Connection, id: &[u8; 16]) -> Result<bool> {
-    connection.prepare_cached(schema::HAS_MAIL)?.query_row([id], |row| row.get(0))
-}
-
-/// A step whose lease is kept, if that lease has half its time left. Whether it was stored.
-fn store_kept(connection: &Connection, commit: &Commit, ttl: Duration, now: i64) -> Result<bool> {
-    let changed = connection.prepare_cached(schema::COMMIT_KEPT)?.execute(params![
-        commit.id.as_bytes(),
-        commit.token as i64,
-        commit.sequence as i64,
-        commit.effects.len() as i64,
-        commit.version,
-        commit.image,
-        commit.said,
-        now,
-        now + millis(ttl / 2)
-    ])?;
-    Ok(changed == 1)
-}
-
-/// Any step. Whether it was stored.
-fn store(connection: &Connection, commit: &Commit, ttl: Duration, now: i64) -> Result<bool> {
-    // State, what is awaited and until when (unless that stays), and when it is due.
-    let (state, waits, due) = match &commit.next {
-        Next::Kept => (State::Leased, Some((0, now)), now + millis(ttl)),
-        Next::Ready => (State::Ready, Some((0, now)), now),
-        Next::After(time) => (State::Sleeping, Some((2, now + millis(*time))), now + millis(*time)),
-        Next::Message(time) => {
-            let until = time.map_or(FAR, |time| now + millis(time));
-            (State::Waiting, Some((1, until)), until)
-        }
-        Next::Done => (State::Done, Some((0, now)), FAR),
-        Next::Failed(_) => (State::Failed, None, FAR),
-        Next::Parked(_) => (State::Parked, None, FAR),
-    };
-    let reason = match &commit.next {
-        Next::Failed(reason) | Next::Parked(reason) => reason.as_str(),
-        _ => "",
-    };
-    let changed = connection.prepare_cached(schema::COMMIT)?.execute(params![
-        commit.id.as_bytes(),
-        commit.token as i64,
-        commit.sequence as i64,
-        commit.effects.len() as i64,
-        commit.version,
-        commit.image,
-        commit.said,
-        reason,
-        state.number(),
-        waits.map(|(awaits, _)| awaits),
-        waits.map(|(_, until)| until),
-        due,
-        now
-    ])?;
-    Ok(changed == 1)
-}
-
-pub(super) fn commit(connection: &Connection, commit: &Commit, ttl: Duration) -> Result<Outcome> {
-    let now = now();
-    let is_stored = (commit.next == Next::Kept && store_kept(connection, commit, ttl, now)?)
-        || store(connection, commit, ttl, now)?;
-    let (id, token, sequence) = (commit.id.as_bytes(), commit.token as i64, commit.sequence as i64);
-    if !is_stored {
-        let mut was_stored = connection.prepare_cached(schema::WAS_STORED)?;
-        let was_stored =
-            was_stored.query_row(params![id, token, sequence + 1], |row| row.get(0))?;
-        return Ok(if was_stored { Outcome::Stored } else { Outcome::Fenced });
-    }
-    for number in &commit.taken {
-        connection.prepare_cached(schema::TAKE)?.execute([number])?;
-    }
-    if !commit.effects.is_empty() {
-        let mut effects = connection.prepare_cached(schema::EFFECTS)?;
-        let effects: i64 = effects.query_row([id], |row| row.get(0))?;
-        let first = effects - commit.effects.len() as i64 + 1;
-        let mut insert = connection.prepare_cached(schema::EFFECT)?;
-        for (effect, sequence) in commit.effects.iter().zip(first..) {
-            insert.execute(params![id, sequence, effect.topic, effect.body])?;
+    for (number, lease) in &mut leases {
+        if lease.awaits == Awaits::Message {
+            lease.inbox = all(connection, schema::UNREAD, [*number], message_of)?;
         }
     }
-    for message in &commit.messages {
-        send(connection, message)?;
+    Ok(leases.into_iter().map(|(_, lease)| lease).collect())
+}
+
+fn has_mail(connection: &Connection, session: i64) -> Result<bool> {
+    connection.prepare_cached(schema::HAS_MAIL)?.query_row([session], |row| row.get(0))
+}
+
+/// Where a session is, by its id.
+fn place(connection: &Connection, id: SessionId) -> Result<Option<Place>> {
+    let mut found = connection.prepare_cached(schema::PLACE)?;
+    let make = |row: &rusqlite::Row<'_>| Ok(Place { number: row.get(0)?, effects: row.get(1)? });
+    found.query_row([id.as_bytes()], make).optional()
+}
+
+/// A batch of steps in one transaction.
+pub(super) struct Steps<'c> {
+    connection: &'c Connection,
+    ttl: Duration,
+    now: i64,
+    kept: CachedStatement<'c>,
+    left: CachedStatement<'c>,
+    effect: CachedStatement<'c>,
+}
+
+impl<'c> Steps<'c> {
+    pub(super) fn new(connection: &'c Connection, ttl: Duration) -> Result<Self> {
+        Ok(Steps {
+            connection,
+            ttl,
+            now: now(),
+            kept: connection.prepare_cached(schema::COMMIT_KEPT)?,
+            left: connection.prepare_cached(schema::COMMIT)?,
+            effect: connection.prepare_cached(schema::EFFECT)?,
+        })
     }
-    if matches!(commit.next, Next::Message(_)) && has_mail(connection, id)? {
-        connection.prepare_cached(schema::WAKE)?.execute(params![id, now])?;
+
+    pub(super) fn commit(&mut self, places: &mut Places, commit: &Commit) -> Result<Outcome> {
+        // First where it was, then where it is.
+        let mut at = places.take(commit.id);
+        let mut is_stored = at.map_or(Ok(false), |at| self.store(commit, at))?;
+        if !is_stored {
+            at = place(self.connection, commit.id)?;
+            is_stored = at.map_or(Ok(false), |at| self.store(commit, at))?;
+        }
+        let id = commit.id.as_bytes();
+        let Some(at) = at.filter(|_| is_stored) else {
+            let mut was_stored = self.connection.prepare_cached(schema::WAS_STORED)?;
+            let after = params![id, commit.token as i64, commit.sequence as i64 + 1];
+            let was_stored = was_stored.query_row(after, |row| row.get(0))?;
+            return Ok(if was_stored { Outcome::Stored } else { Outcome::Fenced });
+        };
+        let effects = at.effects + commit.effects.len() as i64;
+        if commit.next == Next::Kept {
+            places.note(commit.id, Place { effects, ..at });
+        }
+        for number in &commit.taken {
+            self.connection.prepare_cached(schema::TAKE)?.execute([number])?;
+        }
+        for (effect, sequence) in commit.effects.iter().zip(at.effects + 1..) {
+            self.effect.execute(params![id, sequence, effect.topic, effect.body])?;
+        }
+        for message in &commit.messages {
+            send(self.connection, message)?;
+        }
+        if matches!(commit.next, Next::Message(_)) && has_mail(self.connection, at.number)? {
+            let mut wake = self.connection.prepare_cached(schema::WAKE)?;
+            wake.execute(params![at.number, self.now])?;
+        }
+        Ok(Outcome::Stored)
     }
-    Ok(Outcome::Stored)
+
+    /// Whether a step was stored: of the session at this place.
+    fn store(&mut self, commit: &Commit, at: Place) -> Result<bool> {
+        let now = self.now;
+        let effects = at.effects + commit.effects.len() as i64;
+        if let (Next::Kept, Some(image), Some(said)) = (&commit.next, &commit.image, &commit.said) {
+            // If half of its lease's time is left.
+            let changed = self.kept.execute(params![
+                at.number,
+                commit.id.as_bytes(),
+                commit.token as i64,
+                commit.sequence as i64,
+                at.effects,
+                effects,
+                commit.version,
+                image,
+                said,
+                now,
+                now + millis(self.ttl / 2)
+            ])?;
+            if changed == 1 {
+                return Ok(true);
+            }
+        }
+        // State, what is awaited and until when (unless that stays), and when it is due.
+        let (state, waits, due) = match &commit.next {
+            Next::Kept => (State::Leased, Some((0, now)), now + millis(self.ttl)),
+            Next::Ready => (State::Ready, Some((0, now)), now),
+            Next::After(time) => {
+                let until = now + millis(*time);
+                (State::Sleeping, Some((2, until)), until)
+            }
+            Next::Message(time) => {
+                let until = time.map_or(FAR, |time| now + millis(time));
+                (State::Waiting, Some((1, until)), until)
+            }
+            Next::Done => (State::Done, Some((0, now)), FAR),
+            Next::Failed(_) => (State::Failed, None, FAR),
+            Next::Parked(_) => (State::Parked, None, FAR),
+        };
+        let reason = match &commit.next {
+            Next::Failed(reason) | Next::Parked(reason) => reason.as_str(),
+            _ => "",
+        };
+        let changed = self.left.execute(params![
+            at.number,
+            commit.id.as_bytes(),
+            commit.token as i64,
+            commit.sequence as i64,
+            at.effects,
+            effects,
+            commit.version,
+            commit.image,
+            commit.said,
+            reason,
+            state.number(),
+            waits.map(|(awaits, _)| awaits),
+            waits.map(|(_, until)| until),
+            due,
+            now
+        ])?;
+        Ok(changed == 1)
+    }
 }
 
 pub(super) fn send(connection: &Connection, message: &NewMessage) -> Result<Sent> {
-    let to = message.to.as_bytes();
+    let session = place(connection, message.to)?.map_or(0, |place| place.number);
     let mut insert = connection.prepare_cached(schema::SEND)?;
-    if insert.execute(params![to, message.key, message.body])? == 0 {
+    let to = message.to.as_bytes();
+    if insert.execute(params![session, to, message.key, message.body])? == 0 {
         return Ok(Sent::Repeated);
     }
-    connection.prepare_cached(schema::WAKE)?.execute(params![to, now()])?;
+    connection.prepare_cached(schema::WAKE)?.execute(params![session, now()])?;
     Ok(Sent::Queued)
 }
 
 pub(super) fn release(connection: &Connection, release: &Release) -> Result<Outcome> {
     let (id, token) = (release.held.id.as_bytes(), release.held.token as i64);
-    let mut holds = connection.prepare_cached(
-        "SELECT EXISTS(SELECT 1 FROM leno_session WHERE id = ?1 AND token = ?2 AND state = 1)",
+    let mut holder = connection.prepare_cached(
+        "SELECT number FROM leno_session WHERE id = ?1 AND token = ?2 AND state = 1",
     )?;
-    if !holds.query_row(params![id, token], |row| row.get(0))? {
-        return Ok(Outcome::Fenced);
-    }
+    let holder = holder.query_row(params![id, token], |row| row.get::<_, i64>(0)).optional()?;
+    let Some(session) = holder else { return Ok(Outcome::Fenced) };
     for number in &release.refused {
         connection.prepare_cached(schema::TAKE)?.execute([number])?;
     }
-    let has_mail = has_mail(connection, id)?;
+    let has_mail = has_mail(connection, session)?;
     connection
         .prepare_cached(schema::RELEASE)?
         .execute(params![id, token, has_mail, now()])

@@ -149,7 +149,7 @@ impl Server {
         self.sql("SELECT pg_reload_conf()");
     }
 
-    fn sql(&self, sql: &str) {
+    pub(crate) fn sql(&self, sql: &str) {
         self.run("psql", &["-q", "-c", sql, &self.url()]);
     }
 
