@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::fmt::{Display, Write as _};
-use std::io::{self, Write};
+use std::io::{self, IoSlice, Write};
 
 use leno::io::net::TcpStream;
 
@@ -10,6 +10,8 @@ use crate::serve::Stopped;
 
 /// Bytes that are gathered before they are sent.
 const GATHERED: usize = 16 * 1024;
+/// A body of so many bytes is copied behind its head; a larger one is sent from where it is.
+const COPIED: usize = 2 * 1024;
 
 /// How far an answer has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,6 +26,22 @@ pub(super) enum Given {
     Last,
 }
 
+/// Where answers are put together, one after the other on a connection. It is kept: most answers need no
+/// more room than the one before.
+#[derive(Default)]
+pub(super) struct Room {
+    headers: String,
+    bytes: Vec<u8>,
+}
+
+impl Room {
+    /// Keeps what most answers need, and no more.
+    pub(super) fn tidy(&mut self) {
+        self.bytes.clear();
+        self.bytes.shrink_to(2 * COPIED);
+    }
+}
+
 /// The answer to a request, to be given: at once ([`Answer::send`]), or bit by bit ([`Answer::start`]).
 ///
 /// If it is dropped, the client is told that the server failed.
@@ -31,7 +49,7 @@ pub(super) enum Given {
 pub struct Answer<'c> {
     stream: &'c TcpStream,
     given: &'c Cell<Given>,
-    headers: String,
+    room: &'c mut Room,
     /// What was asked for is the head alone.
     is_head_only: bool,
     /// Of HTTP/1: 0 or 1.
@@ -44,26 +62,29 @@ impl<'c> Answer<'c> {
     pub(super) fn new(
         stream: &'c TcpStream,
         given: &'c Cell<Given>,
+        room: &'c mut Room,
         (method, version): (&str, u8),
         ending: Option<&'c Stopped>,
     ) -> Answer<'c> {
         let is_head_only = method == "HEAD";
-        Answer { stream, given, headers: String::new(), is_head_only, version, ending }
+        room.headers.clear();
+        Answer { stream, given, room, is_head_only, version, ending }
     }
 
     /// Adds a header. Those that say where the body ends are not the handler's.
     ///
     /// # Panics
     /// If it has line breaks: then it would be more than one header.
-    pub fn header(mut self, name: &str, value: impl Display) -> Answer<'c> {
-        let before = self.headers.len();
-        let _never_fails = write!(self.headers, "{name}: {value}");
-        let header = &self.headers[before..];
+    pub fn header(self, name: &str, value: impl Display) -> Answer<'c> {
+        let headers = &mut self.room.headers;
+        let before = headers.len();
+        let _never_fails = write!(headers, "{name}: {value}");
+        let header = &headers[before..];
         assert!(
             !header.contains(['\r', '\n']),
             "a header is one line, and this is not: {header:?}"
         );
-        self.headers.push_str("\r\n");
+        headers.push_str("\r\n");
         self
     }
 
@@ -71,15 +92,23 @@ impl<'c> Answer<'c> {
     ///
     /// # Errors
     /// When the client has gone, or takes nothing.
-    pub fn send(self, status: u16, body: impl AsRef<[u8]>) -> io::Result<()> {
+    pub fn send(mut self, status: u16, body: impl AsRef<[u8]>) -> io::Result<()> {
         let body = body.as_ref();
-        let (head, whole) = self.head(status, Some(body.len() as u64));
-        let mut bytes = head.into_bytes();
-        if !self.is_head_only {
-            bytes.extend_from_slice(body);
-        }
+        let whole = self.put_head(status, Some(body.len() as u64));
+        let (bytes, rest) = match self.is_head_only {
+            true => (&self.room.bytes, &[][..]),
+            false if body.len() > COPIED => (&self.room.bytes, body),
+            false => {
+                self.room.bytes.extend_from_slice(body);
+                (&self.room.bytes, &[][..])
+            }
+        };
         self.given.set(Given::Begun);
-        (&mut &*self.stream).write_all(&bytes)?;
+        if rest.is_empty() {
+            (&mut &*self.stream).write_all(bytes)?;
+        } else {
+            write_both(self.stream, bytes, rest)?;
+        }
         self.given.set(whole);
         Ok(())
     }
@@ -101,39 +130,50 @@ impl<'c> Answer<'c> {
         self.begin(status, Ending::Length(length))
     }
 
-    fn begin(self, status: u16, ending: Ending) -> io::Result<Out<'c>> {
+    fn begin(mut self, status: u16, ending: Ending) -> io::Result<Out<'c>> {
         let length = if let Ending::Length(length) = ending { Some(length) } else { None };
-        let (head, whole) = self.head(status, length);
-        self.given.set(Given::Begun);
-        (&mut &*self.stream).write_all(head.as_bytes())?;
-        Ok(Out {
-            stream: self.stream,
-            given: self.given,
-            whole,
-            ending,
-            is_head_only: self.is_head_only,
-            gathered: Vec::new(),
-        })
+        let whole = self.put_head(status, length);
+        let Answer { stream, given, room, is_head_only, .. } = self;
+        let gathered = &mut room.bytes;
+        given.set(Given::Begun);
+        (&mut &*stream).write_all(gathered)?;
+        gathered.clear();
+        Ok(Out { stream, given, whole, ending, is_head_only, gathered })
     }
 
-    /// The head, and what the answer will be when it is whole.
-    fn head(&self, status: u16, length: Option<u64>) -> (String, Given) {
-        let mut head = format!("HTTP/1.1 {status} {}\r\n{}", reason(status), self.headers);
-        let _never_fails = match length {
-            Some(length) => write!(head, "content-length: {length}\r\n"),
-            None if self.version == 0 => Ok(()),
-            None => write!(head, "transfer-encoding: chunked\r\n"),
-        };
+    /// Puts the head into the room. What the answer will be when it is whole.
+    fn put_head(&mut self, status: u16, length: Option<u64>) -> Given {
+        let Room { headers, bytes } = &mut *self.room;
+        bytes.clear();
+        let _never_fails = write!(bytes, "HTTP/1.1 {status} {}\r\n", reason(status));
+        bytes.extend_from_slice(headers.as_bytes());
+        match length {
+            Some(length) => drop(write!(bytes, "content-length: {length}\r\n")),
+            None if self.version == 0 => {}
+            None => bytes.extend_from_slice(b"transfer-encoding: chunked\r\n"),
+        }
         let ends_with_connection = self.version == 0 && length.is_none();
         let is_last = ends_with_connection || self.ending.is_none_or(Stopped::is_now);
         if is_last {
-            head.push_str("connection: close\r\n");
+            bytes.extend_from_slice(b"connection: close\r\n");
         } else if self.version == 0 {
-            head.push_str("connection: keep-alive\r\n");
+            bytes.extend_from_slice(b"connection: keep-alive\r\n");
         }
-        head.push_str("\r\n");
-        (head, if is_last { Given::Last } else { Given::Whole })
+        bytes.extend_from_slice(b"\r\n");
+        if is_last { Given::Last } else { Given::Whole }
     }
+}
+
+/// Sends both, one behind the other, without copying them.
+fn write_both(mut stream: &TcpStream, head: &[u8], body: &[u8]) -> io::Result<()> {
+    let mut parts = &mut [IoSlice::new(head), IoSlice::new(body)][..];
+    while !parts.is_empty() {
+        match stream.write_vectored(parts)? {
+            0 => return Err(io::ErrorKind::WriteZero.into()),
+            count => IoSlice::advance_slices(&mut parts, count),
+        }
+    }
+    Ok(())
 }
 
 /// Where the body of an answer ends.
@@ -155,7 +195,7 @@ pub struct Out<'c> {
     whole: Given,
     ending: Ending,
     is_head_only: bool,
-    gathered: Vec<u8>,
+    gathered: &'c mut Vec<u8>,
 }
 
 impl Out<'_> {
@@ -200,7 +240,7 @@ impl Write for Out<'_> {
             self.gathered.splice(..0, line.into_bytes());
             self.gathered.extend_from_slice(b"\r\n");
         }
-        self.stream.write_all(&self.gathered)?;
+        self.stream.write_all(self.gathered)?;
         self.gathered.clear();
         Ok(())
     }

@@ -97,7 +97,8 @@ impl Client {
             let parsed = parsed.map_err(|e| io::Error::new(ErrorKind::InvalidData, e))?;
             if let httparse::Status::Complete(length) = parsed {
                 let status = answer.code.unwrap_or_default();
-                let headers = Headers::of(answer.headers).ok_or(ErrorKind::InvalidData)?;
+                let mut headers = Headers::default();
+                headers.read(answer.headers).ok_or(ErrorKind::InvalidData)?;
                 self.input.consume(length);
                 return Ok((status, headers));
             }

@@ -5,16 +5,16 @@ use std::io::{self, BufRead, ErrorKind, Read};
 use std::net::{Shutdown, SocketAddr};
 use std::time::Duration;
 
-use leno::channel::select;
 use leno::io::net::TcpStream;
 use leno::io::time::timeout;
 
-use super::answer::{Answer, Given};
+use super::answer::{Answer, Given, Room};
 use super::body::Body;
 use super::framing::Framing;
 use super::head::{Head, Refused};
 use super::input::Input;
 use super::server::Limits;
+use super::watch::Guard;
 use crate::serve::Stopped;
 
 /// What of an unread body is skipped rather than closing the connection.
@@ -27,7 +27,7 @@ pub struct Request<'c> {
     /// From where it came, unless the client had gone before that could be asked.
     pub peer: Option<SocketAddr>,
     /// What it begins with.
-    pub head: Head,
+    pub head: &'c Head,
     /// The rest, to be read.
     pub body: Body<'c>,
 }
@@ -39,11 +39,19 @@ pub(super) struct Connection<'a, H> {
     pub(super) stopped: &'a Stopped,
     pub(super) limits: &'a Limits,
     pub(super) handler: &'a H,
+    pub(super) guard: Guard<'a>,
 }
 
-/// What comes next on it.
+/// What one request after the other uses again.
+#[derive(Default)]
+struct Kept {
+    head: Head,
+    room: Room,
+}
+
+/// What comes next on a connection.
 enum Next {
-    Request(Head),
+    Request,
     Refusal(Refused),
     End,
 }
@@ -52,43 +60,47 @@ impl<H: Fn(&mut Request<'_>, Answer<'_>) -> io::Result<()>> Connection<'_, H> {
     /// Serves it to its end.
     pub(super) fn serve(&self) -> io::Result<()> {
         self.stream.set_nodelay(true)?;
-        self.stream.set_read_timeout(Some(self.limits.stall))?;
         self.stream.set_write_timeout(Some(self.limits.stall))?;
         let mut input = Input::new(self.stream.try_clone()?);
-        while self.is_spoken_to(&input) {
-            let has_more = match self.next(&mut input)? {
-                // When it takes too long, an answer may have begun, so nothing more can be said.
-                Next::Request(head) => {
-                    timeout(self.limits.request, || self.answer(&mut input, head))??
+        let mut kept = Kept::default();
+        loop {
+            let has_more = match self.next(&mut input, &mut kept.head)? {
+                Next::Request => {
+                    // When it takes too long, an answer may have begun, so nothing more can be said.
+                    self.guard.answers();
+                    self.answer(&mut input, &mut kept)?
                 }
-                Next::Refusal(refused) => self.refuse(refused)?,
+                Next::Refusal(refused) => self.refuse(refused, &mut kept.room)?,
                 Next::End => return Ok(()),
             };
             if !has_more {
+                self.guard.reads();
                 return self.farewell();
             }
         }
-        Ok(())
     }
 
     /// Waits for a request to begin. Whether one does: not when the time is over, nor after the order to
     /// stop.
-    fn is_spoken_to(&self, input: &Input) -> bool {
-        !input.buffered().is_empty()
-            || select! {
-                priority;
-                source(self.stream.readable()) -> ready => ready.is_ok(),
-                recv(self.stopped.order()) -> _ => false,
-                after(self.limits.idle) => false,
-            } == Ok(true)
+    fn is_spoken_to(&self, input: &mut Input) -> io::Result<bool> {
+        if !self.guard.waits() {
+            return Ok(false);
+        }
+        // It is watched instead.
+        self.stream.set_read_timeout(None)?;
+        let count = input.fill()?;
+        self.stream.set_read_timeout(Some(self.limits.stall))?;
+        Ok(count > 0)
     }
 
-    fn next(&self, input: &mut Input) -> io::Result<Next> {
-        if input.buffered().is_empty() && input.fill()? == 0 {
+    /// Reads the next head.
+    fn next(&self, input: &mut Input, head: &mut Head) -> io::Result<Next> {
+        if input.buffered().is_empty() && !self.is_spoken_to(input)? {
             return Ok(Next::End);
         }
+        self.guard.reads();
         // Mostly a head comes in one piece.
-        if let Some(next) = self.take_head(input) {
+        if let Some(next) = self.take_head(input, head) {
             return Ok(next);
         }
         let late = Ok(Next::Refusal(Refused(408)));
@@ -97,7 +109,7 @@ impl<H: Fn(&mut Request<'_>, Answer<'_>) -> io::Result<()>> Connection<'_, H> {
                 if input.fill()? == 0 {
                     return Err(ErrorKind::UnexpectedEof.into());
                 }
-                if let Some(next) = self.take_head(input) {
+                if let Some(next) = self.take_head(input, head) {
                     return Ok(next);
                 }
             }
@@ -106,12 +118,12 @@ impl<H: Fn(&mut Request<'_>, Answer<'_>) -> io::Result<()>> Connection<'_, H> {
     }
 
     /// The head that is there; `None` if there is more to come.
-    fn take_head(&self, input: &mut Input) -> Option<Next> {
+    fn take_head(&self, input: &mut Input, head: &mut Head) -> Option<Next> {
         let most = self.limits.head_bytes;
-        match Head::parse(input.buffered()) {
-            Ok(Some((head, length))) if length <= most => {
+        match head.read(input.buffered()) {
+            Ok(Some(length)) if length <= most => {
                 input.consume(length);
-                Some(Next::Request(head))
+                Some(Next::Request)
             }
             Ok(None) if input.buffered().len() < most => None,
             Ok(_) => Some(Next::Refusal(Refused(431))),
@@ -120,10 +132,10 @@ impl<H: Fn(&mut Request<'_>, Answer<'_>) -> io::Result<()>> Connection<'_, H> {
     }
 
     /// A request and its answer. Whether another may follow.
-    fn answer(&self, input: &mut Input, head: Head) -> io::Result<bool> {
+    fn answer(&self, input: &mut Input, Kept { head, room }: &mut Kept) -> io::Result<bool> {
         let framing = match Framing::of_request(&head.headers, self.limits.body_bytes) {
             Ok(framing) => framing,
-            Err(refused) => return self.refuse(refused),
+            Err(refused) => return self.refuse(refused, room),
         };
         let mut body = Body::new(input, framing, self.limits.body_bytes);
         if head.headers.has("expect", "100-continue") {
@@ -131,14 +143,16 @@ impl<H: Fn(&mut Request<'_>, Answer<'_>) -> io::Result<()>> Connection<'_, H> {
         }
         let given = Cell::new(Given::Nothing);
         let ending = head.keeps_alive().then_some(self.stopped);
-        let answer = Answer::new(self.stream, &given, (&head.method, head.version), ending);
+        let asked = (head.method.as_str(), head.version);
+        let answer = Answer::new(self.stream, &given, room, asked, ending);
         let mut request = Request { peer: self.peer, head, body };
         let handled = (self.handler)(&mut request, answer);
+        room.tidy();
         match (given.get(), handled) {
             (Given::Whole, Ok(())) => Ok(request.body.skip(SKIPPED)),
             (Given::Last, Ok(())) => Ok(false),
-            (Given::Nothing, Ok(())) => self.refuse(Refused(500)),
-            (Given::Nothing, Err(error)) => self.refuse(Refused(status_of(&error))),
+            (Given::Nothing, Ok(())) => self.refuse(Refused(500), room),
+            (Given::Nothing, Err(error)) => self.refuse(Refused(status_of(&error)), room),
             (_, handled) => {
                 // The client must not take what it has got for all, so it sees a reset.
                 self.stream.set_linger(Some(Duration::ZERO))?;
@@ -148,9 +162,9 @@ impl<H: Fn(&mut Request<'_>, Answer<'_>) -> io::Result<()>> Connection<'_, H> {
     }
 
     /// Says why there is no answer, and that nothing more may follow.
-    fn refuse(&self, Refused(status): Refused) -> io::Result<bool> {
+    fn refuse(&self, Refused(status): Refused, room: &mut Room) -> io::Result<bool> {
         let given = Cell::default();
-        Answer::new(self.stream, &given, ("", 1), None).send(status, "")?;
+        Answer::new(self.stream, &given, room, ("", 1), None).send(status, "")?;
         Ok(false)
     }
 

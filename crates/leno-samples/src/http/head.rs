@@ -1,5 +1,9 @@
 //! What a request begins with.
+//!
+//! A connection has one [`Head`], which it reads again and again: its texts keep their room, so that a
+//! request costs no memory that is found and given back.
 
+use std::fmt;
 use std::mem::MaybeUninit;
 use std::str;
 
@@ -7,7 +11,7 @@ use std::str;
 pub(super) const MOST_HEADERS: usize = 64;
 
 /// The head of a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Head {
     /// `GET`, say.
     pub method: String,
@@ -20,16 +24,22 @@ pub struct Head {
 }
 
 /// Headers, by name in whatever case.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Headers(Vec<(String, String)>);
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Headers {
+    /// Each name, followed by its value.
+    text: String,
+    /// Where in there each name ends, and its value.
+    ends: Vec<(usize, usize)>,
+}
 
 /// What is wrong with a request: the status that says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Refused(pub(super) u16);
 
 impl Head {
-    /// The head that these bytes begin with, and how long it is; `None` if there is more to come.
-    pub(super) fn parse(bytes: &[u8]) -> Result<Option<(Head, usize)>, Refused> {
+    /// Reads the head that these bytes begin with: how long it is, or `None` if there is more to come. Unless
+    /// it is whole, nothing is said of what this is then.
+    pub(super) fn read(&mut self, bytes: &[u8]) -> Result<Option<usize>, Refused> {
         let mut headers = [const { MaybeUninit::uninit() }; MOST_HEADERS];
         let mut request = httparse::Request::new(&mut []);
         let length = match request.parse_with_uninit_headers(bytes, &mut headers) {
@@ -39,13 +49,11 @@ impl Head {
             Err(httparse::Error::Version) => return Err(Refused(505)),
             Err(_) => return Err(Refused(400)),
         };
-        let head = Head {
-            method: request.method.unwrap_or_default().to_owned(),
-            target: request.path.unwrap_or_default().to_owned(),
-            version: request.version.unwrap_or(1),
-            headers: Headers::of(request.headers).ok_or(Refused(400))?,
-        };
-        Ok(Some((head, length)))
+        replace(&mut self.method, request.method.unwrap_or_default());
+        replace(&mut self.target, request.path.unwrap_or_default());
+        self.version = request.version.unwrap_or(1);
+        self.headers.read(request.headers).ok_or(Refused(400))?;
+        Ok(Some(length))
     }
 
     /// Whether another request may follow on the connection, as far as the client is concerned.
@@ -57,13 +65,33 @@ impl Head {
     }
 }
 
+fn replace(text: &mut String, by: &str) {
+    text.clear();
+    text.push_str(by);
+}
+
 impl Headers {
-    /// What the parser has found; `None` if it is no text.
-    pub(super) fn of(parsed: &[httparse::Header<'_>]) -> Option<Headers> {
-        let text = |header: &httparse::Header<'_>| {
-            Some((header.name.to_owned(), str::from_utf8(header.value).ok()?.trim().to_owned()))
-        };
-        parsed.iter().map(text).collect::<Option<_>>().map(Headers)
+    /// Takes what the parser has found; `None` if it is no text.
+    pub(super) fn read(&mut self, parsed: &[httparse::Header<'_>]) -> Option<()> {
+        self.text.clear();
+        self.ends.clear();
+        for header in parsed {
+            self.text.push_str(header.name);
+            let name = self.text.len();
+            self.text.push_str(str::from_utf8(header.value).ok()?.trim());
+            self.ends.push((name, self.text.len()));
+        }
+        Some(())
+    }
+
+    /// All of them, name and value, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        let mut begin = 0;
+        self.ends.iter().map(move |&(name, value)| {
+            let header = (&self.text[begin..name], &self.text[name..value]);
+            begin = value;
+            header
+        })
     }
 
     /// The first with this name.
@@ -73,13 +101,19 @@ impl Headers {
 
     /// All with this name.
     pub fn all(&self, name: &str) -> impl Iterator<Item = &str> {
-        let named = self.0.iter().filter(move |(own, _)| own.eq_ignore_ascii_case(name));
-        named.map(|(_, value)| value.as_str())
+        let named = self.iter().filter(move |(own, _)| own.eq_ignore_ascii_case(name));
+        named.map(|(_, value)| value)
     }
 
     /// Whether a header that lists words lists this one.
     pub fn has(&self, name: &str, word: &str) -> bool {
         let mut words = self.all(name).flat_map(|value| value.split(','));
         words.any(|own| own.trim().eq_ignore_ascii_case(word))
+    }
+}
+
+impl fmt::Debug for Headers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
     }
 }

@@ -42,7 +42,8 @@
 //! ```
 //!
 //! - `head.rs` what a request begins with; `framing.rs` where its body ends; `body.rs` reading it.
-//! - `answer.rs` giving an answer; `connection.rs` one connection; `server.rs` all of them, and the limits.
+//! - `answer.rs` giving an answer; `connection.rs` one connection; `server.rs` all of them, and the limits;
+//!   `watch.rs` who sees to it that time limits and the order to stop are kept.
 //! - `client.rs` the other side.
 //!
 //! Deliberately not here: routing, TLS (wrap the stream; see the project's `docs/io.md`), HTTP/2, upgrades,
@@ -56,6 +57,7 @@ mod framing;
 mod head;
 mod input;
 mod server;
+mod watch;
 
 pub use answer::{Answer, Out};
 pub use body::Body;

@@ -4,9 +4,11 @@ use std::io;
 use std::time::Duration;
 
 use leno::io::net::TcpListener;
+use leno::kernel::scope;
 
 use super::answer::Answer;
 use super::connection::{Connection, Request};
+use super::watch::Watch;
 use crate::serve::{self, Stopped};
 
 /// What a server allows.
@@ -54,10 +56,20 @@ pub fn serve(
     limits: &Limits,
     handler: impl Fn(&mut Request<'_>, Answer<'_>) -> io::Result<()>,
 ) -> bool {
-    serve::serve(listener, stopped, limits.server, |stream| {
-        // That a client went away is no news, and the handler knows of its own errors.
-        let peer = stream.peer_addr().ok();
-        let connection = Connection { stream: &stream, peer, stopped, limits, handler: &handler };
-        let _ended = connection.serve();
+    let watch = Watch::new(stopped, limits);
+    scope(|scope| {
+        let watcher = scope.spawn(|| watch.run());
+        let in_time = serve::serve(listener, stopped, limits.server, |stream| {
+            let Ok(watched) = stream.try_clone() else { return };
+            let guard = watch.enter(watched);
+            let peer = stream.peer_addr().ok();
+            let stream = &stream;
+            let handler = &handler;
+            let connection = Connection { stream, peer, stopped, limits, handler, guard };
+            // That a client went away is no news, and the handler knows of its own errors.
+            let _ended = connection.serve();
+        });
+        watcher.cancel();
+        in_time
     })
 }

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::io::{self, ErrorKind, Read, Write};
 use std::rc::Rc;
 
+use leno::channel::never;
 use leno::io::time::sleep;
 use leno::kernel::spawn_local;
 use leno_samples::http::{Client, Limits};
@@ -111,6 +112,39 @@ fn bodies_that_trickle_are_cut_off() {
             sleep(5 * MS);
         }
         drop(stream);
+        assert!(is_well(&server));
+        assert!(server.stop());
+    });
+}
+
+/// Whatever a handler waits for: it is unwound, its connection ends, and the others do not notice.
+#[test]
+fn handlers_that_never_end_are_ended() {
+    leaves_nothing(|| {
+        let (waiting, waited) = (Rc::new(()), Rc::new(Cell::new(0)));
+        let (held, counts) = (waiting.clone(), waited.clone());
+        let server =
+            Server::with(Limits { request: 50 * MS, ..patient() }, move |request, answer| {
+                if request.head.target == "/" {
+                    return answer.send(200, "hello");
+                }
+                let _held = held.clone();
+                counts.set(counts.get() + 1);
+                never().recv().unwrap();
+                answer.send(200, "too late")
+            });
+        let address = server.address;
+        let clients: Vec<_> = (0..10)
+            .map(|n| {
+                spawn_local(move || {
+                    sleep(MS * n);
+                    say(address, "GET /never HTTP/1.1\r\n\r\n")
+                })
+            })
+            .collect();
+        assert!(is_well(&server));
+        clients.into_iter().for_each(|client| assert_eq!(client.join().unwrap(), ""));
+        assert_eq!((waited.get(), Rc::strong_count(&waiting)), (10, 2));
         assert!(is_well(&server));
         assert!(server.stop());
     });

@@ -3,8 +3,8 @@ use super::Framing;
 
 fn of(headers: &str) -> Result<Framing, u16> {
     let text = format!("POST / HTTP/1.1\r\n{headers}\r\n");
-    let (head, length) = Head::parse(text.as_bytes()).unwrap().unwrap();
-    assert_eq!(length, text.len());
+    let mut head = Head::default();
+    assert_eq!(head.read(text.as_bytes()), Ok(Some(text.len())));
     Framing::of_request(&head.headers, 1000).map_err(|Refused(status)| status)
 }
 
@@ -32,10 +32,29 @@ fn a_body_has_one_end_or_is_refused() {
 
 #[test]
 fn heads_are_whole_or_refused() {
-    assert_eq!(Head::parse(b"GET / HTTP/1.1\r\nhost: a"), Ok(None));
-    assert_eq!(Head::parse(b"GET / HTTP/2.0\r\n\r\n"), Err(Refused(505)));
-    assert_eq!(Head::parse(b"\x16\x03\x01\x02"), Err(Refused(400)));
+    let mut head = Head::default();
+    assert_eq!(head.read(b"GET / HTTP/1.1\r\nhost: a"), Ok(None));
+    assert_eq!(head.read(b"GET / HTTP/2.0\r\n\r\n"), Err(Refused(505)));
+    assert_eq!(head.read(b"\x16\x03\x01\x02"), Err(Refused(400)));
     let many = "a: b\r\n".repeat(65);
-    let many = Head::parse(format!("GET / HTTP/1.1\r\n{many}\r\n").as_bytes());
+    let many = head.read(format!("GET / HTTP/1.1\r\n{many}\r\n").as_bytes());
     assert_eq!(many, Err(Refused(431)));
+}
+
+/// Nothing of one request is left when the next is read.
+#[test]
+fn a_head_is_read_again_and_again() {
+    let mut head = Head::default();
+    let first = b"POST /long/target HTTP/1.0\r\nHost: a\r\nAccept:  b, C \r\naccept: d\r\n\r\nrest";
+    assert_eq!(head.read(first), Ok(Some(first.len() - 4)));
+    assert_eq!((head.method.as_str(), head.target.as_str()), ("POST", "/long/target"));
+    let all: Vec<_> = head.headers.iter().collect();
+    assert_eq!(all, [("Host", "a"), ("Accept", "b, C"), ("accept", "d")]);
+    assert!(head.headers.all("ACCEPT").eq(["b, C", "d"]) && head.headers.has("accept", "c"));
+    assert_eq!(head.headers.get("host"), Some("a"));
+    assert_eq!(format!("{:?}", head.headers), r#"{"Host": "a", "Accept": "b, C", "accept": "d"}"#);
+    assert!(!head.keeps_alive());
+    assert_eq!(head.read(b"GET / HTTP/1.1\r\nx: y\r\n\r\n"), Ok(Some(24)));
+    assert_eq!((head.method.as_str(), head.target.as_str(), head.version), ("GET", "/", 1));
+    assert!(head.headers.iter().eq([("x", "y")]) && head.keeps_alive());
 }
