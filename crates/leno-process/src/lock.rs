@@ -8,10 +8,11 @@ use core::sync::atomic::{
     AtomicU32,
     Ordering::{Acquire, Relaxed, Release},
 };
-use std::sync::{Mutex, PoisonError, TryLockError};
 
 use leno_kernel::log::Operation;
 use leno_kernel::{NoPreempt, world};
+
+use crate::raw::Guarded;
 
 /// How often it is tried before other threads may run.
 const SPINS: u32 = 64;
@@ -105,36 +106,27 @@ impl Drop for Held<'_> {
 /// ```
 #[derive(Debug, Default)]
 pub struct Locked<T> {
-    lock: Lock,
-    /// Never contended: whoever uses it has the lock.
-    value: Mutex<T>,
+    value: Guarded<T>,
 }
 
 impl<T> Locked<T> {
     /// A value, free.
     pub const fn new(value: T) -> Locked<T> {
-        Locked { lock: Lock::new(), value: Mutex::new(value) }
+        Locked { value: Guarded::new(value) }
     }
 
     /// Calls `f` with the value, under the lock. A panic of `f` frees it; what `f` left behind is for
     /// the next to judge.
     ///
     /// # Blocking
-    /// As [`Lock::get`].
-    ///
-    /// # Panics
-    /// When `f` uses the same value again.
+    /// As [`Lock::get`]; for ever, if `f` uses the same value again.
+    #[inline]
     pub fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
-        let _held = self.lock.get();
-        match self.value.try_lock() {
-            Ok(mut value) => f(&mut value),
-            Err(TryLockError::Poisoned(value)) => f(&mut value.into_inner()),
-            Err(TryLockError::WouldBlock) => unreachable!("whoever uses the value has the lock"),
-        }
+        self.value.with(f)
     }
 
     /// The value.
     pub fn into_inner(self) -> T {
-        self.value.into_inner().unwrap_or_else(PoisonError::into_inner)
+        self.value.into_inner()
     }
 }

@@ -1,4 +1,5 @@
-//! A value inside something shared that one thread alone may touch, without a lock.
+//! What needs `unsafe`: below, a value inside something shared that one thread alone may touch, without a
+//! lock; in `slot.rs`, a slot for one value between two; in `guarded.rs`, a value under a lock of leno's.
 //!
 //! A mailbox is called by everyone, and most of all by coroutines of the process's own core. These need no
 //! lock among themselves: one of them runs at a time, and none is switched away from in the middle. What
@@ -11,6 +12,12 @@ use core::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use leno_kernel::thread_number;
+
+mod guarded;
+mod slot;
+
+pub(crate) use guarded::Guarded;
+pub(crate) use slot::{Giver, Taker, slot};
 
 /// Nobody's number.
 const NOBODY: u32 = 0;

@@ -111,12 +111,7 @@ impl Semaphore {
     }
 
     fn take_or_stand(&self) -> Option<Place> {
-        let has_one = self.line.with(Line::take);
-        if has_one {
-            return None;
-        }
-        let waiter = Waiter::current();
-        self.line.with(|line| if line.take() { None } else { Some(line.stand(waiter)) })
+        self.line.with(|line| if line.take() { None } else { Some(line.stand(Waiter::current())) })
     }
 
     /// Stands in line, whatever there is.

@@ -2,44 +2,48 @@
 //!
 //! A call of an entry with a result carries an [`Answer`]; its caller has the [`Reply`]. One slot between
 //! them, settled once: with the result, or by dropping the answer.
+//!
+//! A process that waits leaves in the slot, along with its waiter, the note that it waits (`deadlock.rs`).
+//! Whoever settles the slot takes both out, and forgets the note before it wakes the waiter: one that has its
+//! answer waits for nobody, even if it has not had a turn since.
 
 use core::fmt;
 use core::pin::Pin;
 use core::task::{Context, Poll};
 use core::time::Duration;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use leno_kernel::log::Operation;
 use leno_kernel::{
-    Name, Reason, Time, Waiter, Wake, current_stack, deadline_in, exit, park_on, park_on_until,
-    world,
+    Name, Reason, Time, Waiter, Wake, deadline_in, exit, park_on, park_on_until, world,
 };
 
-use super::deadlock;
+use super::deadlock::{self, Waits};
 use super::mailbox::About;
+use crate::raw::{Giver, Taker, slot};
 
 /// The result of an entry, to come. Wait for it in a coroutine or a thread, or await it in a future.
 #[must_use = "the result is lost when this is dropped; the entry is served all the same"]
 pub struct Reply<T> {
-    slot: Arc<Slot<T>>,
+    slot: Taker<Arc<About>, Waiting, Settled<T>>,
 }
 
 /// The duty to answer; part of a message. Dropped without, it tells the caller that nothing will come.
 pub struct Answer<T> {
     /// `None` when it was given.
-    slot: Option<Arc<Slot<T>>>,
+    slot: Option<Giver<Arc<About>, Waiting, Settled<T>>>,
 }
 
-struct Slot<T> {
-    state: Mutex<State<T>>,
-    process: Arc<About>,
+/// Who waits for an answer.
+struct Waiting {
+    waiter: Waiter,
+    /// That it does, if it is a process.
+    note: Option<Waits>,
 }
 
-enum State<T> {
-    Open(Option<Waiter>),
+enum Settled<T> {
     Answered(T),
     Never { has_failed: bool },
-    Taken,
 }
 
 /// There is no result.
@@ -59,61 +63,33 @@ pub enum ReplyError {
 }
 
 pub(super) fn pair<T>(process: Arc<About>) -> (Answer<T>, Reply<T>) {
-    let slot = Arc::new(Slot { state: Mutex::new(State::Open(None)), process });
-    (Answer { slot: Some(slot.clone()) }, Reply { slot })
-}
-
-impl<T> Slot<T> {
-    fn lock(&self) -> MutexGuard<'_, State<T>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Nobody waits.
-    fn forget_waiter(&self) {
-        if let State::Open(waiter) = &mut *self.lock() {
-            *waiter = None;
-        }
-    }
-
-    fn settle(&self, settled: State<T>) {
-        let mut state = self.lock();
-        let before = core::mem::replace(&mut *state, settled);
-        drop(state);
-        if let State::Open(Some(waiter)) = before {
-            waiter.wake();
-        }
-    }
-
-    /// The result, or nothing yet: then `waiter` is woken when there is one.
-    fn take(&self, waiter: Option<Waiter>) -> Option<Result<T, ReplyError>> {
-        let name = || self.process.name.clone();
-        let mut state = self.lock();
-        match core::mem::replace(&mut *state, State::Taken) {
-            State::Answered(value) => Some(Ok(value)),
-            State::Never { has_failed: true } => Some(Err(ReplyError::Failed(name()))),
-            State::Never { has_failed: false } => Some(Err(ReplyError::Stopped(name()))),
-            State::Open(before) => {
-                *state = State::Open(waiter.or(before));
-                None
-            }
-            State::Taken => panic!("a reply was taken already"),
-        }
-    }
+    let (giver, taker) = slot(process);
+    (Answer { slot: Some(giver) }, Reply { slot: taker })
 }
 
 impl<T> Answer<T> {
     /// Answers.
+    #[inline]
     pub fn give(mut self, value: T) {
-        if let Some(slot) = self.slot.take() {
-            slot.settle(State::Answered(value));
+        self.settle(Settled::Answered(value));
+    }
+
+    #[inline]
+    fn settle(&mut self, settled: Settled<T>) {
+        if let Some(slot) = self.slot.take()
+            && let Some(Waiting { waiter, note }) = slot.settle(settled)
+        {
+            drop(note);
+            waiter.wake();
         }
     }
 }
 
 impl<T> Drop for Answer<T> {
+    #[inline]
     fn drop(&mut self) {
-        if let Some(slot) = self.slot.take() {
-            slot.settle(State::Never { has_failed: std::thread::panicking() });
+        if self.slot.is_some() {
+            self.settle(Settled::Never { has_failed: std::thread::panicking() });
         }
     }
 }
@@ -151,34 +127,60 @@ impl<T> Reply<T> {
     ///
     /// # Errors
     /// As [`Self::wait`].
-    pub fn try_take(self) -> Result<Result<T, ReplyError>, Reply<T>> {
-        self.slot.take(None).ok_or(self)
+    pub fn try_take(mut self) -> Result<Result<T, ReplyError>, Reply<T>> {
+        self.take().ok_or(self)
+    }
+
+    fn process(&self) -> &Arc<About> {
+        self.slot.header()
+    }
+
+    /// The result, if it is there.
+    #[inline]
+    fn take(&mut self) -> Option<Result<T, ReplyError>> {
+        if !self.slot.is_settled() {
+            return None;
+        }
+        let settled = self.slot.take();
+        let name = || self.process().name.clone();
+        match settled {
+            Some(Settled::Answered(value)) => Some(Ok(value)),
+            Some(Settled::Never { has_failed: true }) => Some(Err(ReplyError::Failed(name()))),
+            Some(Settled::Never { has_failed: false }) => Some(Err(ReplyError::Stopped(name()))),
+            None => panic!("a reply was taken already"),
+        }
     }
 
     #[track_caller]
-    fn wait_until(self, deadline: Option<Time>) -> Result<T, ReplyError> {
-        let process = &self.slot.process;
-        world::point(Operation::Receive, Some(process.sign.object()));
+    fn wait_until(mut self, deadline: Option<Time>) -> Result<T, ReplyError> {
+        world::point(Operation::Receive, Some(self.process().sign.object()));
         // One that cannot park may take what is there.
-        if current_stack().is_none()
-            && let Some(result) = self.slot.take(None)
-        {
+        if let Some(result) = self.take() {
             return result;
         }
-        let mut waits = None;
-        loop {
-            if let Some(result) = self.slot.take(Some(Waiter::current())) {
+        let waiter = Waiter::current();
+        let note = match deadline {
+            None => match deadlock::waits_for(self.process()) {
+                Ok(note) => Some(note),
+                Err(names) => return Err(ReplyError::Deadlock(names)),
+            },
+            Some(_) => None,
+        };
+        let mut waiting = Waiting { waiter, note: note };
+        while let Err(back) = self.slot.leave(waiting) {
+            drop(back.note);
+            if let Some(result) = self.take() {
                 return result;
             }
-            if deadline.is_none() && waits.is_none() {
-                match deadlock::waits_for(process) {
-                    Ok(noted) => waits = Some(noted),
-                    Err(names) => {
-                        self.slot.forget_waiter();
-                        return Err(ReplyError::Deadlock(names));
-                    }
-                }
+            // It was awaited by another before, who is about to be woken: the result comes now.
+            std::thread::yield_now();
+            waiting = Waiting { waiter: back.waiter, note: None };
+        }
+        loop {
+            if let Some(result) = self.take() {
+                return result;
             }
+            let process = self.process();
             let reason = Reason::Answer(process.sign.object());
             let wake = match deadline {
                 None => park_on(reason, &process.sign),
@@ -187,12 +189,14 @@ impl<T> Reply<T> {
             match wake {
                 Wake::Unparked => {}
                 Wake::TimedOut => {
-                    let late = Err(ReplyError::TimedOut(process.name.clone()));
-                    return self.slot.take(None).unwrap_or(late);
+                    drop(self.slot.withdraw());
+                    let late = Err(ReplyError::TimedOut(self.process().name.clone()));
+                    return self.take().unwrap_or(late);
                 }
                 Wake::Exit => {
+                    drop(self.slot.withdraw());
                     exit();
-                    return Err(ReplyError::Exiting(process.name.clone()));
+                    return Err(ReplyError::Exiting(self.process().name.clone()));
                 }
             }
         }
@@ -202,22 +206,35 @@ impl<T> Reply<T> {
 impl<T> Future for Reply<T> {
     type Output = Result<T, ReplyError>;
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        if let Some(result) = self.take() {
+            return Poll::Ready(result);
+        }
         let waiter = Waiter::Waker(context.waker().clone());
-        self.slot.take(Some(waiter)).map_or(Poll::Pending, Poll::Ready)
+        let Err(back) = self.slot.leave(Waiting { waiter, note: None }) else {
+            return Poll::Pending;
+        };
+        match self.take() {
+            Some(result) => Poll::Ready(result),
+            None => {
+                // It is being settled, and perhaps another one is woken than who polls it now.
+                back.waiter.wake();
+                Poll::Pending
+            }
+        }
     }
 }
 
 impl<T> fmt::Debug for Reply<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Reply of {}", self.slot.process.name.or_id(0))
+        write!(f, "Reply of {}", self.process().name.or_id(0))
     }
 }
 
 impl<T> fmt::Debug for Answer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.slot {
-            Some(slot) => write!(f, "Answer of {}", slot.process.name.or_id(0)),
+            Some(slot) => write!(f, "Answer of {}", slot.header().name.or_id(0)),
             None => f.write_str("Answer, given"),
         }
     }

@@ -53,5 +53,6 @@ pub(crate) fn ring(system: &System, members: usize) -> Vec<MemberRef> {
 
 /// How often a token was passed, once all are idle.
 pub(crate) fn passes(ring: &[MemberRef]) -> u32 {
-    ring.iter().map(|member| member.state().unwrap().wait().unwrap().0).sum()
+    let all: Vec<_> = ring.iter().map(|member| member.state().unwrap()).collect();
+    all.into_iter().map(|state| state.wait().unwrap().0).sum()
 }
