@@ -51,7 +51,7 @@ pub use safepoints::safepoints;
 pub use savina::savina;
 pub use select::select_8;
 pub use sessions::sessions;
-pub use sockets::servers;
+pub use sockets::{servers, servers_on_all};
 pub use spawn::{skynet, spawn_sum};
 pub use timers::{timeout, timers_cancel, timers_fire};
 pub use tree::tree_walk;

@@ -10,7 +10,7 @@ use crate::external::Tool;
 use crate::outcome::Outcome;
 use crate::outcome::Verdict;
 use crate::peers;
-use crate::serve::{self, Connections, Server, apart, load};
+use crate::serve::{self, Connections, Processors, Server, apart, load};
 use crate::subject;
 
 /// What is read at once.
@@ -56,11 +56,21 @@ pub const CONNECT: Bench = Bench {
     parameter: "",
     chart: Chart::Dots,
     cases: |scale| {
-        let mut contenders = servers(Kind::Greet, Connections::Each, load::connect);
-        contenders.push(serve::external(Tool::Go, "greet", Connections::Each, load::connect));
+        let (each, load) = (Connections::Each, load::connect as serve::Load);
+        let mut contenders = servers(Kind::Greet, each, load);
+        contenders.push(serve::external(Tool::Go, "greet", each, load));
+        // With all processors, one of which is the load's.
+        let all = Processors::All;
+        contenders.extend(subject::servers_on_all(each, load));
+        contenders.push(serve::contender_on(all, "tokio cores", tokio_greet_cores, each, load));
+        contenders.push(serve::external_on(all, Tool::Go, "go cores", "greet", each, load));
         vec![case(scale, scale.pick(200, 2_000), contenders)]
     },
-    judge: ahead_of_all,
+    judge: |outcome| {
+        let cores = ["tokio cores", "go cores"].into_iter();
+        let cores = cores.flat_map(|peer| outcome.at_most(None, "leno cores", peer, 1.0));
+        ahead_of_all(outcome).into_iter().chain(cores).collect()
+    },
 };
 
 /// What a server does with each connection.
@@ -93,31 +103,31 @@ fn ahead_of_all(outcome: &Outcome) -> Vec<Verdict> {
     peers.into_iter().flat_map(|peer| outcome.at_most(None, "leno", peer, 1.0)).collect()
 }
 
-/// Serves as many connections as are named, each by `serve`, which is spawned by `spawn`.
+/// Serves as many connections as are named, each by `serve`, on a runtime.
 macro_rules! async_server {
-    ($name:ident, $connection:ident => $serve:expr) => {
+    ($name:ident on $runtime:expr, $connection:ident => $serve:expr) => {
         fn $name(listener: TcpListener, connections: usize) -> Result<(), Failure> {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
             let serves = async move {
                 listener.set_nonblocking(true)?;
                 let listener = tokio::net::TcpListener::from_std(listener)?;
                 let mut all = tokio::task::JoinSet::new();
                 for _ in 0..connections {
-                    let (mut $connection, _) = listener.accept().await?;
+                    let ($connection, _) = listener.accept().await?;
                     $connection.set_nodelay(true)?;
                     all.spawn(async move { $serve });
                 }
                 while all.join_next().await.is_some() {}
                 std::io::Result::Ok(())
             };
+            let runtime = $runtime.enable_io().build();
             runtime.map_err(Failure::failed)?.block_on(serves).map_err(Failure::failed)
         }
     };
 }
 
-async_server!(tokio_echo, connection => {
+async_server!(tokio_echo on tokio::runtime::Builder::new_current_thread(), connection => {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    let mut buffer = [0; BUFFER];
+    let (mut connection, mut buffer) = (connection, [0; BUFFER]);
     while let Ok(count) = connection.read(&mut buffer).await {
         if count == 0 || connection.write_all(&buffer[..count]).await.is_err() {
             return;
@@ -125,12 +135,20 @@ async_server!(tokio_echo, connection => {
     }
 });
 
-async_server!(tokio_greet, connection => {
+async_server!(tokio_greet on tokio::runtime::Builder::new_current_thread(), connection => {
+    greet_async(connection).await
+});
+
+async_server!(tokio_greet_cores on tokio::runtime::Builder::new_multi_thread().worker_threads(2), connection => {
+    greet_async(connection).await
+});
+
+async fn greet_async(mut connection: tokio::net::TcpStream) {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     if connection.write_all(&[1]).await.is_ok() {
         let _ended = connection.read(&mut [0]).await;
     }
-});
+}
 
 fn may_echo(listener: TcpListener, connections: usize) -> Result<(), Failure> {
     by_may(listener, connections, echo)

@@ -1,4 +1,4 @@
-//! Which processor a thread runs on, how much of it was used, and how many files may be open.
+//! Which processors a thread runs on, how much of it was used, and how many files may be open.
 
 use std::time::Duration;
 
@@ -9,6 +9,18 @@ pub fn pin(processor: usize) {
     // SAFETY: the number is far below the size of a set.
     unsafe { libc::CPU_SET(processor, &mut set) };
     // SAFETY: the set is valid for the call. Refused, the thread runs anywhere, which is no harm.
+    unsafe { libc::sched_setaffinity(0, size_of_val(&set), &set) };
+}
+
+/// Lets the calling thread run on every processor again. What it starts, threads and programs, inherits that.
+pub fn unpin() {
+    // SAFETY: all zeroes is the empty set.
+    let mut set: libc::cpu_set_t = unsafe { core::mem::zeroed() };
+    for processor in 0..libc::CPU_SETSIZE as usize {
+        // SAFETY: the number is below the size of a set. Those that are not there are left out by the system.
+        unsafe { libc::CPU_SET(processor, &mut set) };
+    }
+    // SAFETY: the set is valid for the call.
     unsafe { libc::sched_setaffinity(0, size_of_val(&set), &set) };
 }
 

@@ -171,6 +171,10 @@ pub fn http(_: Connections, _: Load) -> Vec<Contender> {
     vec![]
 }
 
+pub fn servers_on_all(_: Connections, _: Load) -> Vec<Contender> {
+    vec![]
+}
+
 pub fn file_read() -> Vec<Contender> {
     vec![]
 }

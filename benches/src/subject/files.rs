@@ -16,6 +16,8 @@ pub fn file_read() -> Vec<Contender> {
         // Asks for what is in memory first.
         contender("leno", |path, each| read(path, each, None)),
         contender("leno cores", read_by_cores),
+        // As futures, which an idle core takes over though they have begun.
+        contender("leno cores futures", read_by_futures),
         contender("leno ring", |path, each| read(path, each, Some(Backend::Ring))),
         contender("leno helpers", |path, each| read(path, each, Some(Backend::Helpers))),
     ]
@@ -51,6 +53,30 @@ fn read_by_cores(path: PathBuf, each: u64) -> Result<Duration, Failure> {
     let read = |reader| {
         let file = file.clone();
         system.spawn(move || read_pages(&file, reader, each))
+    };
+    let all: Vec<_> = (0..READERS).map(read).collect();
+    for one in all {
+        one.join().map_err(Failure::failed)?.map_err(Failure::failed)?;
+    }
+    Ok(start.elapsed())
+}
+
+/// The same by futures, which may move between cores.
+fn read_by_futures(path: PathBuf, each: u64) -> Result<Duration, Failure> {
+    let file = Arc::new(File::open(path).map_err(Failure::failed)?);
+    let system = System::new(2).map_err(Failure::failed)?;
+    let start = Instant::now();
+    let read = |reader| {
+        let file = file.clone();
+        system.spawn_future(async move {
+            let (mut places, mut page) = (Places::of(reader), vec![0; PAGE]);
+            for _ in 0..each {
+                if file.read_at_async(&mut page, places.next()).await? != PAGE {
+                    return Err(std::io::ErrorKind::UnexpectedEof.into());
+                }
+            }
+            std::io::Result::Ok(())
+        })
     };
     let all: Vec<_> = (0..READERS).map(read).collect();
     for one in all {

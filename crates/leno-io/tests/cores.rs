@@ -8,6 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 
+use leno_channel::shared;
 use leno_io::net::{TcpListener, TcpStream};
 use leno_kernel::{LocalSystem, System, spawn, spawn_local, yield_now};
 use support::{LONG, MUCH, listener, on_a_core, pair, run};
@@ -48,6 +49,69 @@ fn a_system_of_two_cores_serves_itself() {
     assert!(clients.into_iter().all(|client| client.join().unwrap() == 50));
     server.join().unwrap();
     assert_eq!(system.wait().unwrap().panicked, 0);
+}
+
+/// A listener for each core: the system shares out the connections, and each is served where it was accepted.
+#[test]
+fn cores_that_share_an_address_serve_what_they_are_given() {
+    const CLIENTS: u64 = 60;
+    let listeners = TcpListener::bind_several("127.0.0.1:0", 3).unwrap();
+    let address = listeners[0].local_addr().unwrap();
+    assert!(listeners.iter().all(|listener| listener.local_addr().unwrap() == address));
+    let served: Vec<_> = (0..3).map(|_| Arc::new(AtomicU64::new(0))).collect();
+    let (stop, stopped) = shared::channel::<()>();
+    let cores: Vec<_> = listeners
+        .into_iter()
+        .zip(served.iter().cloned())
+        .map(|(listener, served)| {
+            let stopped = stopped.clone();
+            on_a_core(move || {
+                let accepts = spawn_local(move || {
+                    for stream in listener.incoming() {
+                        let stream = stream.unwrap();
+                        served.fetch_add(1, SeqCst);
+                        drop(spawn_local(move || std::io::copy(&mut &stream, &mut &stream)));
+                    }
+                });
+                stopped.recv().unwrap_err();
+                accepts.cancel();
+            })
+        })
+        .collect();
+    let clients: Vec<_> =
+        (0..CLIENTS).map(|_| std::thread::spawn(move || ask(address, 10))).collect();
+    assert!(clients.into_iter().all(|client| client.join().unwrap() == 10));
+    drop(stop);
+    cores.into_iter().for_each(|core| core.join().unwrap());
+    let served: Vec<_> = served.iter().map(|served| served.load(SeqCst)).collect();
+    assert_eq!(served.iter().sum::<u64>(), CLIENTS);
+    // By a hash of their ports, which are all different; that one core gets nothing is not to be expected.
+    assert!(served.iter().all(|count| *count < CLIENTS), "{served:?}");
+}
+
+/// What cannot be shared is refused by name, and on a network in memory all are handles of one listener.
+#[test]
+fn several_listeners_are_refused_by_name() {
+    let none = TcpListener::bind_several("127.0.0.1:0", 0).unwrap_err();
+    assert_eq!(none.kind(), std::io::ErrorKind::InvalidInput);
+    // It does not share.
+    let (alone, address) = listener();
+    let error = TcpListener::bind_several(address, 2).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::AddrInUse);
+    assert!(error.to_string().starts_with(&format!("bind to {address}: ")), "{error}");
+    drop(alone);
+    assert_eq!(TcpListener::bind_several(address, 2).unwrap().len(), 2);
+
+    let network = leno_io::memory::Network::new();
+    let host = network.host("server");
+    run(move || {
+        host.enter(|| {
+            let listeners = TcpListener::bind_several("127.0.0.1:80", 2).unwrap();
+            let near = TcpStream::connect("127.0.0.1:80").unwrap();
+            let (_far, from) = listeners[1].accept().unwrap();
+            assert_eq!(from, near.local_addr().unwrap());
+        });
+    });
 }
 
 /// The same with futures, which move between the cores at any time.

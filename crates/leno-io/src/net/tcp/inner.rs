@@ -6,7 +6,7 @@ use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 
-use socket2::SockRef;
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
 use crate::memory::{BACKLOG, ambient};
 use crate::named::addressing;
@@ -125,6 +125,23 @@ impl Inner<TcpListener> {
         leno_kernel::io::permit()?;
         let bound = TcpListener::bind(address).map_err(explained);
         Inner::os(bound.map_err(addressing("bind to", address))?)
+    }
+
+    /// Listens at this address beside others of the same user who do so, too.
+    pub(crate) fn bind_beside(address: SocketAddr) -> io::Result<Inner<TcpListener>> {
+        leno_kernel::io::permit()?;
+        let bind = || {
+            let kind = Type::STREAM.nonblocking();
+            let socket = Socket::new(Domain::for_address(address), kind, Some(Protocol::TCP))?;
+            socket.set_reuse_address(true)?;
+            socket.set_reuse_port(true)?;
+            socket.bind(&address.into())?;
+            // The system allows fewer, if that is too many.
+            socket.listen(4096)?;
+            Ok(socket)
+        };
+        let bound = bind().map_err(|error| addressing("bind to", address)(explained(error)))?;
+        Inner::os_nonblocking(bound.into())
     }
 
     pub(crate) fn accept(&self) -> Tried<(Inner<TcpStream>, SocketAddr)> {

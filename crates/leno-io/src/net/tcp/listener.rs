@@ -10,6 +10,7 @@ use std::sync::Arc;
 use leno_kernel::io::Interest;
 
 use super::stream::TcpStream;
+use crate::memory::ambient;
 use crate::net::address::ToSocketAddrs;
 use crate::net::inner::{Inner, Shared};
 use crate::net::methods::{handle, hops, listener};
@@ -78,6 +79,73 @@ impl TcpListener {
     /// As [`Self::bind`].
     pub async fn bind_async<A: ToSocketAddrs>(address: A) -> io::Result<TcpListener> {
         first(resolve_async(address).await?, Inner::<net::TcpListener>::bind).map(TcpListener::new)
+    }
+
+    /// Listens at an address by so many listeners, among which the system shares out whoever connects
+    /// (`SO_REUSEPORT`): one for each core, say, so that a connection is accepted where it is served, and
+    /// no core wakes another for it. Port 0 is any that is free, the same for all.
+    ///
+    /// Each has its own line: if nobody accepts at one of them, those who were given to it wait, and when
+    /// it is dropped, they are refused. Another process of the same user may listen at the address the
+    /// same way. On a network in memory they are handles of one listener.
+    ///
+    /// # Blocking
+    /// As [`Self::bind`].
+    ///
+    /// # Errors
+    /// [`InvalidInput`](io::ErrorKind::InvalidInput) when it is to be none; else as [`Self::bind`].
+    ///
+    /// # Panics
+    /// As [`resolve`].
+    ///
+    /// # Examples
+    /// Two threads, each with a core of its own, share nothing:
+    /// ```
+    /// use leno_io::net::{TcpListener, TcpStream};
+    /// use leno_kernel::{LocalSystem, spawn_local};
+    /// use std::io::{Read, Write};
+    /// use std::thread;
+    ///
+    /// let listeners = TcpListener::bind_several("127.0.0.1:0", 2)?;
+    /// let address = listeners[0].local_addr()?;
+    /// for listener in listeners {
+    ///     thread::spawn(move || {
+    ///         let system = LocalSystem::new();
+    ///         drop(system.spawn(move || {
+    ///             for mut stream in listener.incoming().flatten() {
+    ///                 drop(spawn_local(move || stream.write_all(b"hello")));
+    ///             }
+    ///         }));
+    ///         system.run()
+    ///     });
+    /// }
+    /// let mut greetings = String::new();
+    /// for _ in 0..8 {
+    ///     TcpStream::connect(address)?.read_to_string(&mut greetings)?;
+    /// }
+    /// assert_eq!(greetings, "hello".repeat(8));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn bind_several<A: ToSocketAddrs>(
+        address: A,
+        count: usize,
+    ) -> io::Result<Vec<TcpListener>> {
+        if count == 0 {
+            let rule = "at least one listener is needed, so that someone listens";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, rule));
+        }
+        if ambient::here()?.is_some() {
+            let listener = TcpListener::bind(address)?;
+            return (0..count).map(|_| listener.try_clone()).collect();
+        }
+        let beside = |address| Inner::bind_beside(address).map(TcpListener::new);
+        let mut all = vec![first(resolve(address)?, beside)?];
+        let address = all[0].local_addr()?;
+        for _ in 1..count {
+            all.push(beside(address)?);
+        }
+        Ok(all)
     }
 
     /// Where it listens.
