@@ -4,6 +4,8 @@
 //	hop hop K N       N hops in a ring of K goroutines that call runtime.Gosched
 //	hop create 1 N    N goroutines created, run to their end and waited for
 //	hop BENCH K N     those of messages.go; ring-2 and stream run on two threads
+//	hop file-read 16 N  N reads of a page by 16 goroutines, on all processors
+//	hop SERVER K N    those of sockets.go and http.go; SERVER-cores has all processors
 //
 // Prints `BENCH NS VERSION`.
 package main
@@ -13,6 +15,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -27,13 +30,17 @@ func main() {
 	benches := map[string]func(k, n int) time.Duration{
 		"resume": resume, "hop": hop, "create": create,
 		"ring": ring(false), "ring-2": ring(true), "chain": chain, "stream": stream,
-		"select": selects, "timers": timers, "timeout": timeout,
+		"select": selects, "timers": timers, "timeout": timeout, "file-read": fileRead,
 	}
 	if os.Args[1] == "http" {
 		serveHttp()
 		return
 	}
-	if serve := servers[os.Args[1]]; serve != nil {
+	server, hasAll := strings.CutSuffix(os.Args[1], "-cores")
+	if serve := servers[server]; serve != nil {
+		if hasAll {
+			runtime.GOMAXPROCS(runtime.NumCPU())
+		}
 		listen(serve, k)
 		return
 	}

@@ -12,8 +12,9 @@ use std::time::{Duration, Instant};
 
 use super::{Bench, Case, Chart, Load};
 use crate::contender::{Contender, Failure, Turn};
+use crate::external::{self, Tool};
 use crate::outcome::{Outcome, Verdict};
-use crate::subject;
+use crate::{peers, subject};
 
 pub const PAGE: usize = 4096;
 pub const PAGES: u64 = 8192;
@@ -31,13 +32,21 @@ pub const FILE_READ: Bench = Bench {
         contenders.push(contender("threads", by_threads));
         contenders.push(contender("tokio", by_tokio));
         contenders.push(contender("tokio-uring", by_tokio_uring));
-        let (load, rounds) = (Load::Fixed(scale.pick(8_000, 160_000)), Some(scale.pick(2, 7)));
+        contenders.push(contender("may", by_may));
+        let operations = scale.pick(8_000, 160_000);
+        contenders.push(external::contender(Tool::Go, "file-read", READERS, operations));
+        let (load, rounds) = (Load::Fixed(operations), Some(scale.pick(2, 7)));
         vec![Case { parameter: None, load, isolated: true, rounds, contenders }]
     },
     judge: |outcome: &Outcome| -> Vec<Verdict> {
-        // Threads have all processors; tokio and tokio-uring have one, as a local system has.
-        let pairs = [("leno cores", "threads"), ("leno", "tokio"), ("leno", "tokio-uring")];
-        pairs.into_iter().flat_map(|(leno, peer)| outcome.at_most(None, leno, peer, 1.0)).collect()
+        // Threads, may and Go have all processors; tokio and tokio-uring have one, as a local system has.
+        let cores = ["threads", "may", "go"].map(|peer| ("leno cores", peer));
+        let one = ["tokio", "tokio-uring"].map(|peer| ("leno", peer));
+        cores
+            .into_iter()
+            .chain(one)
+            .flat_map(|(leno, peer)| outcome.at_most(None, leno, peer, 1.0))
+            .collect()
     },
 };
 
@@ -100,6 +109,27 @@ fn by_threads(path: PathBuf, each: u64) -> Result<Duration, Failure> {
         all.into_iter().try_for_each(|one| one.join().expect("it reads"))
     })
     .map_err(Failure::failed)?;
+    Ok(start.elapsed())
+}
+
+/// may has nothing for files: its coroutines block their workers, of which there are two.
+fn by_may(path: PathBuf, each: u64) -> Result<Duration, Failure> {
+    peers::may_on_two_workers();
+    let file = Arc::new(File::open(path).map_err(Failure::failed)?);
+    let start = Instant::now();
+    let read = |reader| {
+        let file = file.clone();
+        let read = move || {
+            let (mut places, mut page) = (Places::of(reader), [0; PAGE]);
+            (0..each).try_for_each(|_| file.read_exact_at(&mut page, places.next()))
+        };
+        // SAFETY: what it calls keeps nothing of its thread.
+        unsafe { may::coroutine::spawn(read) }
+    };
+    let all: Vec<_> = (0..READERS).map(read).collect();
+    for one in all {
+        one.join().map_err(|_| Failure::failed("it panicked"))?.map_err(Failure::failed)?;
+    }
     Ok(start.elapsed())
 }
 

@@ -63,7 +63,7 @@ pub const CONNECT: Bench = Bench {
         let all = Processors::All;
         contenders.extend(subject::servers_on_all(each, load));
         contenders.push(serve::contender_on(all, "tokio cores", tokio_greet_cores, each, load));
-        contenders.push(serve::external_on(all, Tool::Go, "go cores", "greet", each, load));
+        contenders.push(serve::external_on(all, Tool::Go, "go cores", "greet-cores", each, load));
         vec![case(scale, scale.pick(200, 2_000), contenders)]
     },
     judge: |outcome| {

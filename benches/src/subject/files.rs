@@ -17,7 +17,7 @@ pub fn file_read() -> Vec<Contender> {
         contender("leno", |path, each| read(path, each, None)),
         contender("leno cores", read_by_cores),
         // As futures, which an idle core takes over though they have begun.
-        contender("leno cores futures", read_by_futures),
+        contender("leno movable", read_by_futures),
         contender("leno ring", |path, each| read(path, each, Some(Backend::Ring))),
         contender("leno helpers", |path, each| read(path, each, Some(Backend::Helpers))),
     ]

@@ -145,23 +145,45 @@ impl<'c> Answer<'c> {
     fn put_head(&mut self, status: u16, length: Option<u64>) -> Given {
         let Room { headers, bytes } = &mut *self.room;
         bytes.clear();
-        let _never_fails = write!(bytes, "HTTP/1.1 {status} {}\r\n", reason(status));
-        bytes.extend_from_slice(headers.as_bytes());
+        put(
+            bytes,
+            &["HTTP/1.1 ", digits(status.into(), &mut [0; 20]), " ", reason(status), "\r\n"],
+        );
+        put(bytes, &[headers]);
         match length {
-            Some(length) => drop(write!(bytes, "content-length: {length}\r\n")),
+            Some(length) => put(bytes, &["content-length: ", digits(length, &mut [0; 20]), "\r\n"]),
             None if self.version == 0 => {}
-            None => bytes.extend_from_slice(b"transfer-encoding: chunked\r\n"),
+            None => put(bytes, &["transfer-encoding: chunked\r\n"]),
         }
         let ends_with_connection = self.version == 0 && length.is_none();
         let is_last = ends_with_connection || self.ending.is_none_or(Stopped::is_now);
         if is_last {
-            bytes.extend_from_slice(b"connection: close\r\n");
+            put(bytes, &["connection: close\r\n"]);
         } else if self.version == 0 {
-            bytes.extend_from_slice(b"connection: keep-alive\r\n");
+            put(bytes, &["connection: keep-alive\r\n"]);
         }
-        bytes.extend_from_slice(b"\r\n");
+        put(bytes, &["\r\n"]);
         if is_last { Given::Last } else { Given::Whole }
     }
+}
+
+/// Appends these. Formatting them would take longer than all else that is done to give an answer.
+fn put(bytes: &mut Vec<u8>, parts: &[&str]) {
+    parts.iter().for_each(|part| bytes.extend_from_slice(part.as_bytes()));
+}
+
+/// A number in decimal.
+fn digits(mut number: u64, room: &mut [u8; 20]) -> &str {
+    let mut begin = room.len();
+    loop {
+        begin -= 1;
+        room[begin] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    str::from_utf8(&room[begin..]).expect("digits are text")
 }
 
 /// Sends both, one behind the other, without copying them.
@@ -266,5 +288,17 @@ fn reason(status: u16) -> &'static str {
         503 => "Service Unavailable",
         505 => "HTTP Version Not Supported",
         _ => "Unknown",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::digits;
+
+    #[test]
+    fn numbers_are_written_as_they_are() {
+        for number in [0, 7, 10, 200, 1_048_576, u64::MAX] {
+            assert_eq!(digits(number, &mut [0; 20]), number.to_string());
+        }
     }
 }
