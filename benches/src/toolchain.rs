@@ -25,7 +25,7 @@ pub fn prepare(tool: Tool) -> Prepared {
 fn go() -> Prepared {
     let go = found("go", Tool::Go)?;
     let program = output_directory()?.join("hop-go");
-    let source = ["go/hop.go", "go/http.go", "go/messages.go", "go/sockets.go"]
+    let source = ["go/files.go", "go/hop.go", "go/http.go", "go/messages.go", "go/sockets.go"]
         .map(|file| sources().join(file));
     // The toolchain that is here is the one to measure: it must not fetch another.
     let mut build = Command::new(go);
