@@ -4,19 +4,23 @@ use core::cell::RefCell;
 use core::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use leno_kernel::log::Log;
 use leno_kernel::policy::{ChoiceLog, Decision};
 use leno_kernel::world::{self, Setup, Trouble};
 
-use crate::failure::{Failure, Found};
-use crate::hook;
+use crate::explain::explain;
+use crate::failure::Failure;
 use crate::recorder::Recorder;
-use crate::shrink::shrink;
 use crate::strategy::{Exhaustive, Lenient, Pct, Random, Replay, Strategy};
+use crate::{environment, hook};
 
 /// The program that is explored.
 pub(crate) type Program = Arc<dyn Fn() + Send + Sync>;
+
+/// How long a run that is stuck waits for a thread that is not explored, once in an exploration.
+const GRACE: Duration = Duration::from_millis(250);
 
 /// How a program is explored.
 ///
@@ -30,10 +34,13 @@ pub(crate) type Program = Arc<dyn Fn() + Send + Sync>;
 #[derive(Clone, Debug)]
 pub struct Explorer {
     how: How,
+    /// The schedule that the environment asks for, in place of every strategy that was not given one.
+    asked: Option<ChoiceLog>,
     runs: u64,
+    must_complete: bool,
     most_operations: u64,
     patience: u64,
-    shrinks: u32,
+    pub(crate) shrinks: u32,
     events: usize,
 }
 
@@ -47,12 +54,14 @@ enum How {
 }
 
 /// What was seen, if nothing failed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Summary {
     runs: u64,
     cut: u64,
     operations: u64,
     is_complete: bool,
+    /// The runs were used up before the schedules.
+    is_cut_off: bool,
 }
 
 /// One run of a program.
@@ -65,21 +74,21 @@ pub(crate) struct Run {
 
 impl Explorer {
     /// A thousand runs: half by lot at every choice, half by few interruptions (PCT of depth 3).
-    /// `LENO_SEED` and `LENO_REPLAY` in the environment change that.
+    /// `LENO_SEED` in the environment begins with another seed. `LENO_REPLAY` runs one schedule in place of
+    /// this and every other strategy, except [`Self::replay`].
+    ///
+    /// # Panics
+    /// When one of the two is set and cannot be read.
     pub fn new() -> Explorer {
-        let seed = std::env::var("LENO_SEED").ok().and_then(|seed| seed.parse().ok());
-        let explorer = Explorer {
-            how: How::Both(seed.unwrap_or(0)),
+        Explorer {
+            how: How::Both(environment::seed().unwrap_or(0)),
+            asked: environment::token(),
             runs: 1_000,
+            must_complete: false,
             most_operations: 100_000,
             patience: 10_000,
             shrinks: 2_000,
             events: 10_000,
-        };
-        match std::env::var("LENO_REPLAY").ok().map(|token| token.parse()) {
-            Some(Ok(token)) => explorer.replay(token),
-            Some(Err(error)) => panic!("LENO_REPLAY: {error}"),
-            None => explorer,
         }
     }
 
@@ -128,6 +137,30 @@ impl Explorer {
         self
     }
 
+    /// With [`Self::exhaustive`]: it is a failure if [`Self::runs`] are used up before every schedule was tried,
+    /// or every one that [`Self::most_interruptions`] leaves.
+    ///
+    /// # Panics
+    /// With another strategy.
+    ///
+    /// # Examples
+    /// ```
+    /// use leno_explore::{Explorer, thread};
+    ///
+    /// let one_run = Explorer::new().exhaustive().must_complete().runs(1);
+    /// let result = one_run.run(|| {
+    ///     let other = thread::spawn("other", || {});
+    ///     thread::yield_now();
+    ///     other.join().unwrap();
+    /// });
+    /// assert!(result.unwrap_err().to_string().starts_with("not complete: "));
+    /// ```
+    pub fn must_complete(mut self) -> Explorer {
+        assert!(matches!(self.how, How::Exhaustive { .. }), "must_complete is for exhaustive()");
+        self.must_complete = true;
+        self
+    }
+
     /// One run, decided as the token of a failure says.
     pub fn replay(mut self, token: ChoiceLog) -> Explorer {
         self.how = How::Replay(token);
@@ -165,8 +198,13 @@ impl Explorer {
     /// When a run fails, with everything that is known about it.
     #[track_caller]
     pub fn check(self, program: impl Fn() + Send + Sync + 'static) {
-        if let Err(failure) = self.run(program) {
-            panic!("{failure}");
+        let is_exhaustive = matches!(self.how, How::Exhaustive { .. });
+        match self.run(program) {
+            Ok(summary) if is_exhaustive && summary.is_cut_off => {
+                eprintln!("leno-explore: {}", cut_off(&summary));
+            }
+            Ok(_) => {}
+            Err(failure) => panic!("{failure}"),
         }
     }
 
@@ -177,23 +215,32 @@ impl Explorer {
     pub fn run(self, program: impl Fn() + Send + Sync + 'static) -> Result<Summary, Failure> {
         hook::install();
         let program: Program = Arc::new(program);
-        let mut summary = Summary { runs: 0, cut: 0, operations: 0, is_complete: false };
-        let halves: Vec<(Box<dyn Strategy>, u64)> = match &self.how {
-            How::Both(seed) => vec![
+        let mut summary = Summary::default();
+        let asked = match self.how {
+            How::Replay(_) => None,
+            _ => self.asked.clone(),
+        };
+        let halves: Vec<(Box<dyn Strategy>, u64)> = match (&self.how, &asked) {
+            (_, Some(token)) | (How::Replay(token), None) => {
+                vec![(Box::new(Replay::new(token.iter().collect())), 1)]
+            }
+            (How::Both(seed), _) => vec![
                 (Box::new(Random::new(*seed)), self.runs.div_ceil(2)),
                 (Box::new(Pct::new(*seed, 3)), self.runs / 2),
             ],
-            How::Random(seed) => vec![(Box::new(Random::new(*seed)), self.runs)],
-            How::Pct(seed, depth) => vec![(Box::new(Pct::new(*seed, *depth)), self.runs)],
-            How::Exhaustive { most_interruptions, reduces } => {
+            (How::Random(seed), _) => vec![(Box::new(Random::new(*seed)), self.runs)],
+            (How::Pct(seed, depth), _) => vec![(Box::new(Pct::new(*seed, *depth)), self.runs)],
+            (How::Exhaustive { most_interruptions, reduces }, _) => {
                 vec![(Box::new(Exhaustive::new(*most_interruptions, *reduces)), self.runs)]
-            }
-            How::Replay(token) => {
-                vec![(Box::new(Replay::new(token.iter().collect())), self.runs)]
             }
         };
         for (strategy, runs) in halves {
             self.run_with(strategy, runs, &program, &mut summary)?;
+        }
+        if asked.is_some() {
+            eprintln!("LENO_REPLAY: this schedule ran, and nothing failed");
+        } else if self.must_complete && summary.is_cut_off {
+            return Err(Failure::of_all(cut_off(&summary), summary.runs));
         }
         Ok(summary)
     }
@@ -211,26 +258,36 @@ impl Explorer {
                 summary.is_complete = recorder.borrow_mut().strategy().is_complete();
                 return Ok(());
             }
-            let run = self.run_once(&recorder, program, 0);
+            let mut run = self.run_once(&recorder, program, 0, GRACE);
             summary.operations += run.operations;
-            match run.trouble {
+            match run.trouble.take() {
                 None => summary.runs += 1,
                 Some(Trouble::Cut) => summary.cut += 1,
                 Some(trouble) => {
                     summary.runs += 1;
-                    return Err(self.explain(&recorder, program, summary.runs, trouble));
+                    let recorder = &mut recorder.borrow_mut();
+                    return Err(explain(self, recorder, program, summary.runs, trouble, run.site));
                 }
             }
         }
+        // There may be none after the last one.
+        summary.is_cut_off = recorder.borrow_mut().begin();
+        summary.is_complete = recorder.borrow_mut().strategy().is_complete();
         Ok(())
     }
 
     /// Runs the program once, as the recorder's strategy decides.
-    fn run_once(&self, recorder: &Rc<RefCell<Recorder>>, program: &Program, log: usize) -> Run {
+    fn run_once(
+        &self,
+        recorder: &Rc<RefCell<Recorder>>,
+        program: &Program,
+        log: usize,
+        grace: Duration,
+    ) -> Run {
         let (driver, program) = (recorder.clone(), program.clone());
         let heats = recorder.borrow().heats.clone();
         let baggage = Rc::new(heats.clone());
-        let setup = Setup { driver, log, most_points: self.most_operations, baggage };
+        let setup = Setup { driver, log, most_points: self.most_operations, baggage, grace };
         match world::run(setup, move || program()) {
             Ok(ending) => {
                 let hot = heats.left_hot().map(|name| {
@@ -238,7 +295,7 @@ impl Explorer {
                     Trouble::Broken(format!("no progress: '{name}' was owed to the end"))
                 });
                 Run {
-                    trouble: ending.trouble.or(hot),
+                    trouble: ending.trouble.or(hot).or_else(|| recorder.borrow_mut().left_over()),
                     site: hook::take_site(),
                     log: ending.log,
                     operations: ending.points,
@@ -258,34 +315,19 @@ impl Explorer {
         let strategy = Box::new(Lenient::new(decisions));
         let recorder = Rc::new(RefCell::new(Recorder::new(strategy, self.patience)));
         recorder.borrow_mut().begin();
-        let run = self.run_once(&recorder, program, if log { self.events } else { 0 });
+        let run =
+            self.run_once(&recorder, program, if log { self.events } else { 0 }, Duration::ZERO);
         let decided = recorder.borrow().decided().to_vec();
         (decided, run)
     }
+}
 
-    fn explain(
-        &self,
-        recorder: &Rc<RefCell<Recorder>>,
-        program: &Program,
-        runs: u64,
-        trouble: Trouble,
-    ) -> Failure {
-        let origin = recorder.borrow_mut().strategy().origin();
-        let decided = recorder.borrow().decided().to_vec();
-        let token = recorder.borrow().token();
-        let (shortest, tries) = shrink(self, program, &decided, &trouble, self.shrinks);
-        let (decided, run) = self.retry(shortest, program, true);
-        Failure(Box::new(Found {
-            trouble: run.trouble.unwrap_or(trouble),
-            site: run.site,
-            origin,
-            runs,
-            token,
-            shortest: decided.into_iter().collect(),
-            shrinks: tries,
-            log: run.log,
-        }))
-    }
+/// What is said if the runs were used up before the schedules.
+fn cut_off(summary: &Summary) -> String {
+    format!(
+        "not complete: there are other schedules than those of the {} runs that were allowed",
+        summary.runs + summary.cut
+    )
 }
 
 impl Default for Explorer {

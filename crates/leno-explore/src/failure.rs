@@ -2,9 +2,11 @@
 
 use core::fmt;
 
-use leno_kernel::log::{Log, What};
-use leno_kernel::policy::{ChoiceLog, Why};
+use leno_kernel::log::Log;
+use leno_kernel::policy::ChoiceLog;
 use leno_kernel::world::Trouble;
+
+use crate::tell::tell;
 
 /// A run has failed: how, by which schedule, and how to see it again.
 pub struct Failure(pub(crate) Box<Found>);
@@ -13,15 +15,33 @@ pub struct Failure(pub(crate) Box<Found>);
 pub(crate) struct Found {
     pub(crate) trouble: Trouble,
     pub(crate) site: Option<String>,
-    pub(crate) origin: String,
+    /// Where the run came from; `None` if no single run has failed.
+    pub(crate) origin: Option<String>,
     pub(crate) runs: u64,
     pub(crate) token: ChoiceLog,
     pub(crate) shortest: ChoiceLog,
     pub(crate) shrinks: u32,
+    /// Whether the shortest schedule has failed again in the same way.
+    pub(crate) repeats: bool,
     pub(crate) log: Log,
 }
 
 impl Failure {
+    /// All runs together have failed.
+    pub(crate) fn of_all(what: String, runs: u64) -> Failure {
+        Failure(Box::new(Found {
+            trouble: Trouble::Broken(what),
+            site: None,
+            origin: None,
+            runs,
+            token: core::iter::empty().collect(),
+            shortest: core::iter::empty().collect(),
+            shrinks: 0,
+            repeats: true,
+            log: Log::default(),
+        }))
+    }
+
     /// What went wrong.
     pub fn trouble(&self) -> &Trouble {
         &self.0.trouble
@@ -51,52 +71,37 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}", self.0.trouble)?;
-        if let Some(site) = &self.0.site {
+        let found = &*self.0;
+        write!(f, "{}", found.trouble)?;
+        let Some(origin) = &found.origin else { return Ok(()) };
+        writeln!(f)?;
+        if let Some(site) = &found.site {
             writeln!(f, "  at {site}")?;
         }
-        writeln!(f, "found in run {} ({})", self.0.runs, self.0.origin)?;
-        let (before, after) = (unusual(&self.0.token), unusual(&self.0.shortest));
-        let runs = self.0.shrinks;
-        writeln!(
-            f,
-            "shrunk in {runs} runs, from {before} to {after} choices other than the first"
-        )?;
-        writeln!(f, "run it again with LENO_REPLAY={}", self.0.shortest)?;
-        write!(f, "what happened:\n{}", schedule(&self.0.log))
+        if let Trouble::Deadlock(_) = found.trouble {
+            writeln!(
+                f,
+                "  (threads of std::thread are not seen here: use explore::thread::spawn)"
+            )?;
+        }
+        writeln!(f, "found in run {} ({origin})", found.runs)?;
+        if found.repeats {
+            let (before, after) = (unusual(&found.token), unusual(&found.shortest));
+            let runs = found.shrinks;
+            writeln!(
+                f,
+                "shrunk in {runs} runs, from {before} to {after} choices other than the first"
+            )?;
+        }
+        writeln!(f, "run it again with LENO_REPLAY={}", found.shortest)?;
+        let when = if found.repeats { "" } else { " the second time" };
+        write!(f, "what happened{when}:\n{}", tell(&found.log))
     }
 }
 
 /// How often something other than the first was taken: what makes a schedule unlike the default.
 fn unusual(token: &ChoiceLog) -> usize {
     token.iter().filter(|decision| decision.took() > 0).count()
-}
-
-/// The log as a schedule: a paragraph for each turn, without what goes without saying.
-fn schedule(log: &Log) -> String {
-    let mut text = String::new();
-    let mut turn: Option<&str> = None;
-    let lines = log.lines();
-    for (n, (event, line)) in log.events().iter().zip(&lines).enumerate() {
-        let goes_on = |other: Option<&leno_kernel::log::Event>| {
-            other.is_some_and(|next| next.by == event.by && next.what == What::Runs)
-        };
-        let what = match &event.what {
-            What::Runs | What::Woke { why: Why::Spawned, .. } => continue,
-            What::Yielded if goes_on(log.events().get(n + 1)) => continue,
-            What::Yielded => "is interrupted, or lets others run",
-            What::Woke { why: Why::Time, .. } => &line.what,
-            _ if event.by.is_none() => continue,
-            _ => &line.what,
-        };
-        let by = if event.by.is_none() { "time" } else { &line.by };
-        if turn != Some(by) {
-            turn = Some(by);
-            text.push_str(&format!("  {by}\n"));
-        }
-        text.push_str(&format!("      {what}\n"));
-    }
-    text
 }
 
 impl fmt::Debug for Failure {

@@ -37,6 +37,8 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod environment;
+mod explain;
 mod explorer;
 mod failure;
 mod hook;
@@ -44,6 +46,7 @@ pub mod monitor;
 mod recorder;
 mod shrink;
 mod strategy;
+mod tell;
 pub mod thread;
 
 pub use explorer::{Explorer, Summary};
@@ -55,7 +58,7 @@ pub use monitor::Monitor;
 /// few, well-placed interruptions. See [`Explorer`] for other strategies.
 ///
 /// Two variables of the environment help when a test has failed: `LENO_SEED` begins with another
-/// seed, `LENO_REPLAY` runs a schedule by its token.
+/// seed, `LENO_REPLAY` runs a schedule by its token, whatever the strategy.
 ///
 /// # Panics
 /// When a run fails, with everything that is known about it.

@@ -2,9 +2,12 @@
 
 use std::cell::RefCell;
 use std::fmt;
+use std::panic::Location;
 use std::rc::Rc;
 
-use leno_kernel::{Name, world};
+use leno_kernel::{Name, log, world};
+
+use crate::tell;
 
 /// What the recorder sees of a monitor.
 #[derive(Clone, Debug)]
@@ -45,13 +48,24 @@ impl Monitor {
     }
 
     /// Something is owed now.
+    #[track_caller]
     pub fn hot(&self) {
+        self.tells("is owed", Location::caller());
         self.0.borrow_mut().hot.get_or_insert(0);
     }
 
     /// Nothing is owed any more.
+    #[track_caller]
     pub fn cold(&self) {
+        self.tells("is no longer owed", Location::caller());
         self.0.borrow_mut().hot = None;
+    }
+
+    fn tells(&self, what: &str, site: &'static Location<'static>) {
+        if log::is_on() {
+            let heat = self.0.borrow();
+            tell::about_to(&format!("'{}' {what}", heat.name.as_str().unwrap_or("?")), site);
+        }
     }
 }
 

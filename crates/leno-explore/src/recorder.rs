@@ -51,6 +51,11 @@ impl Recorder {
         &mut *self.strategy
     }
 
+    /// What is wrong with the decisions of a run that has ended, and that nothing else has failed.
+    pub(crate) fn left_over(&mut self) -> Option<Trouble> {
+        self.strategy.left_over()
+    }
+
     fn number_of(&mut self, co: Co) -> usize {
         place(&mut self.cos, co)
     }

@@ -59,6 +59,11 @@ pub(crate) trait Strategy {
         None
     }
 
+    /// A run has ended, and nothing has failed: what is wrong with its decisions, if anything.
+    fn left_over(&mut self) -> Option<Trouble> {
+        None
+    }
+
     /// Whether every schedule was tried.
     fn is_complete(&self) -> bool {
         false

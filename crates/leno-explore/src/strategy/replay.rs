@@ -58,9 +58,18 @@ impl Strategy for Replay {
     fn trouble(&mut self) -> Option<Trouble> {
         let why = self.diverged.as_ref()?;
         Some(Trouble::NotControlled(format!(
-            "diverged: {why}; the program is not the one that was explored, or depends on something \
-             that leno does not decide"
+            "diverged: {why}; the token does not fit: the program is not the one that was explored, or depends \
+             on something that leno does not decide"
         )))
+    }
+
+    fn left_over(&mut self) -> Option<Trouble> {
+        let (used, all) = (self.step, self.decisions.len());
+        if used < all {
+            let why = format!("the program ended after {used} of the token's {all} choices");
+            self.diverged.get_or_insert(why);
+        }
+        self.trouble()
     }
 
     fn origin(&self) -> String {

@@ -129,6 +129,7 @@ pub(crate) struct World {
     trouble: RefCell<Option<Trouble>>,
     points: Cell<u64>,
     most_points: u64,
+    grace: Duration,
     /// What the driver's owner gives to the program.
     baggage: Rc<dyn Any>,
     /// What the program has one of; see [`own`].
@@ -146,6 +147,9 @@ pub struct Setup {
     pub most_points: u64,
     /// What the program may ask for: see [`baggage`].
     pub baggage: Rc<dyn Any>,
+    /// How long, in real time, a deadlock waits for a thread of which the world knows nothing: one that
+    /// wakes someone meanwhile is what is wrong.
+    pub grace: Duration,
 }
 
 /// Runs `main` as the first thread of a new world, until all its threads have ended.
@@ -183,6 +187,7 @@ pub fn run(setup: Setup, main: impl FnOnce() + 'static) -> Result<Ending, CoresE
         trouble: RefCell::new(None),
         points: Cell::new(0),
         most_points: setup.most_points,
+        grace: setup.grace,
         baggage: setup.baggage,
         own: RefCell::default(),
         is_ending: Cell::new(false),
@@ -194,6 +199,9 @@ impl World {
     fn run(&self, main: impl FnOnce() + 'static) -> Ending {
         thread::begin(self, main);
         self.core.run_until(|core| core.tasks.live() == 0);
+        if self.core.tasks.live() > 0 && self.trouble.borrow().is_none() {
+            self.listen_outside();
+        }
         leaves(self.core.mailbox, 0);
         let report = self.core.report();
         if !report.alive.is_empty() {
@@ -210,6 +218,18 @@ impl World {
             self.fail(Trouble::Leak(format!("{given_up} thread(s) could not be unwound")));
         }
         Ending { trouble: self.trouble.take(), log, points: self.points.get() }
+    }
+
+    /// Everyone waits: perhaps for a thread that was not made by this world. It has a moment to wake
+    /// someone. Naps are counted, not time, which passes while a process is stopped.
+    fn listen_outside(&self) {
+        const NAP: Duration = Duration::from_millis(1);
+        for _ in 0..self.grace.as_millis() {
+            if self.core.mailbox.has_strayed() {
+                return;
+            }
+            std::thread::sleep(NAP);
+        }
     }
 
     /// Writes the first trouble down.
@@ -284,7 +304,9 @@ pub(crate) fn leaves(mailbox: &mailbox::Mailbox, given_up: u64) {
         raw::with(|world| world.fail(Trouble::Leak(what)));
     }
     if mailbox.has_strayed() {
-        let what = "a thread that was not made by explore::thread has woken someone".to_owned();
+        let what = "a thread that was not made by explore::thread has woken someone; threads of \
+                    std::thread are not decided, use explore::thread::spawn"
+            .to_owned();
         raw::with(|world| world.fail(Trouble::NotControlled(what)));
     }
 }
