@@ -177,7 +177,7 @@ fn message_of(row: &rusqlite::Row<'_>) -> rusqlite::Result<Message> {
     Ok(Message { number: row.get(0)?, key: row.get(1)?, body: row.get(2)? })
 }
 
-/// With its number, by which they are in order.
+/// With its number.
 fn effect_of(row: &rusqlite::Row<'_>) -> rusqlite::Result<(i64, Effect)> {
     let effect = Effect {
         session: id_at(row, 1)?,
@@ -350,10 +350,12 @@ impl Store for Sqlite {
     fn outbox(&self, most: usize, ttl: Duration) -> Result<Vec<Effect>> {
         self.write(move |transaction| {
             let now = now();
-            let params = params![now, now + millis(ttl), most as i64];
-            let mut effects = all(transaction, schema::OUTBOX, params, effect_of)?;
-            effects.sort_by_key(|(number, _)| *number);
-            Ok(effects.into_iter().map(|(_, effect)| effect).collect())
+            let found = all(transaction, schema::OUTBOX, params![now, most as i64], effect_of)?;
+            let mut lend = transaction.prepare_cached(schema::LEND)?;
+            for (number, _) in &found {
+                lend.execute(params![number, now + millis(ttl)])?;
+            }
+            Ok(found.into_iter().map(|(_, effect)| effect).collect())
         })
     }
 

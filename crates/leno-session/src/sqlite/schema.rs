@@ -54,18 +54,19 @@ INSERT OR IGNORE INTO leno_session VALUES
 /// What was sent to a session before it was there.
 pub(super) const ADOPT: &str = "UPDATE leno_inbox SET session = ?2 WHERE id = ?1";
 
-/// By kind, version, now, until when, worker, how many.
-pub(super) const LEASE: &str = "
-UPDATE leno_session SET token = token + 1, due = ?4, state = 1, worker = ?5
-WHERE number IN (SELECT number FROM leno_session WHERE kind = ?1 AND version <= ?2 AND due <= ?3
-    ORDER BY due LIMIT ?6)
-RETURNING number, id, version, token, sequence, effects, awaits, until, image";
+/// Those that can be leased, by kind, version, now, and how many. No `UPDATE` with a `RETURNING`: that makes two tables for a
+/// moment, which takes longer than all the rest.
+pub(super) const DUE: &str = "
+SELECT number, id, version, token, sequence, effects, awaits, until, image FROM leno_session
+WHERE kind = ?1 AND version <= ?2 AND due <= ?3 ORDER BY due LIMIT ?4";
 
-/// The same for the one session of id ?6.
-pub(super) const LEASE_ONE: &str = "
-UPDATE leno_session SET token = token + 1, due = ?4, state = 1, worker = ?5
-WHERE id = ?6 AND kind = ?1 AND version <= ?2 AND due <= ?3
-RETURNING number, id, version, token, sequence, effects, awaits, until, image";
+/// The same for the one session of id ?4.
+pub(super) const DUE_ONE: &str = "
+SELECT number, id, version, token, sequence, effects, awaits, until, image FROM leno_session
+WHERE id = ?4 AND kind = ?1 AND version <= ?2 AND due <= ?3";
+
+pub(super) const LEASE: &str =
+    "UPDATE leno_session SET token = ?2, due = ?3, state = 1, worker = ?4 WHERE number = ?1";
 
 /// A session's number, and how many effects it has had.
 pub(super) const PLACE: &str = "SELECT number, effects FROM leno_session WHERE id = ?1";
@@ -131,9 +132,9 @@ pub(super) const FORGOTTEN: &str = "
 SELECT id FROM leno_session WHERE touched <= ?1 AND state IN (4, 7, 8) AND id NOT IN (SELECT id FROM leno_effect)";
 
 pub(super) const OUTBOX: &str = "
-UPDATE leno_effect SET due = ?2 WHERE number IN
-    (SELECT number FROM leno_effect WHERE due <= ?1 ORDER BY number LIMIT ?3)
-RETURNING number, id, sequence, topic, body";
+SELECT number, id, sequence, topic, body FROM leno_effect WHERE due <= ?1 ORDER BY number LIMIT ?2";
+
+pub(super) const LEND: &str = "UPDATE leno_effect SET due = ?2 WHERE number = ?1";
 
 pub(super) const CONFIRM: &str =
     "DELETE FROM leno_effect WHERE id = ?1 AND sequence = ?2 AND due > 0";

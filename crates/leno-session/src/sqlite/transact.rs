@@ -38,6 +38,7 @@ pub(super) fn lease(
 ) -> Result<Vec<Lease>> {
     let now = now();
     let due = now + millis(want.ttl);
+    let mut take = connection.prepare_cached(schema::LEASE)?;
     let mut leases: Vec<(i64, Lease)> = Vec::new();
     for known in &want.build {
         let make = |row: &rusqlite::Row<'_>| {
@@ -46,7 +47,7 @@ pub(super) fn lease(
                 id: id_at(row, 1)?,
                 kind: known.kind.clone(),
                 version: row.get(2)?,
-                token: row.get::<_, i64>(3)?.unsigned_abs(),
+                token: row.get::<_, i64>(3)?.unsigned_abs() + 1,
                 sequence: row.get::<_, i64>(4)?.unsigned_abs(),
                 awaits: awaited(row.get(6)?),
                 is_due: until <= now,
@@ -55,19 +56,19 @@ pub(super) fn lease(
             };
             Ok((Place { number: row.get(0)?, effects: row.get(5)? }, lease))
         };
-        let left = (want.most - leases.len()) as i64;
         let found = match want.only {
             Some(id) => {
-                let params =
-                    params![known.kind, known.version, now, due, want.worker, id.as_bytes()];
-                all(connection, schema::LEASE_ONE, params, make)?
+                let params = params![known.kind, known.version, now, id.as_bytes()];
+                all(connection, schema::DUE_ONE, params, make)?
             }
             None => {
-                let params = params![known.kind, known.version, now, due, want.worker, left];
-                all(connection, schema::LEASE, params, make)?
+                let left = (want.most - leases.len()) as i64;
+                let params = params![known.kind, known.version, now, left];
+                all(connection, schema::DUE, params, make)?
             }
         };
         for (place, lease) in found {
+            take.execute(params![place.number, lease.token as i64, due, want.worker])?;
             places.note(lease.id, place);
             leases.push((place.number, lease));
         }
