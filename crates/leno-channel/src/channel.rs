@@ -160,9 +160,34 @@ pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
     ends::<T, Local>(UNBOUNDED)
 }
 
-/// Channels and locks for any thread: the same, and `Send`.
+/// Channels for any thread: the same, and `Send`. Locks for any thread are made by their `shared`, such as
+/// [`Mutex::shared`](crate::Mutex::shared).
+///
+/// # Examples
+/// ```
+/// use leno_channel::shared::{self, Receiver};
+///
+/// fn sum(numbers: &Receiver<u32>) -> u32 {
+///     numbers.iter().sum()
+/// }
+///
+/// let (tx, rx) = shared::bounded(2);
+/// let adder = std::thread::spawn(move || sum(&rx));
+/// (1..=4).for_each(|n| tx.send(n).unwrap());
+/// drop(tx);
+/// assert_eq!(adder.join().unwrap(), 10);
+/// ```
 pub mod shared {
-    use super::{Receiver, Sender, Shared, UNBOUNDED, ends};
+    use super::{Shared, UNBOUNDED, ends};
+
+    /// The end of a shared channel that sends.
+    pub type Sender<T> = crate::Sender<T, Shared>;
+    /// The end of a shared channel that receives.
+    pub type Receiver<T> = crate::Receiver<T, Shared>;
+    /// A lock for any thread; [`Mutex::shared`](crate::Mutex::shared) makes one.
+    pub type Mutex<T> = crate::Mutex<T, Shared>;
+    /// Permits for any thread; [`Semaphore::shared`](crate::Semaphore::shared) makes one.
+    pub type Semaphore = crate::Semaphore<Shared>;
 
     /// As [`channel`](crate::channel()), for any thread.
     ///
@@ -174,7 +199,7 @@ pub mod shared {
     ///     assert_eq!(rx.recv().unwrap(), "met");
     /// });
     /// ```
-    pub fn channel<T>() -> (Sender<T, Shared>, Receiver<T, Shared>) {
+    pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
         ends(0)
     }
 
@@ -187,7 +212,7 @@ pub mod shared {
     /// assert_eq!(rx.iter().sum::<i32>(), 45);
     /// sender.join().unwrap();
     /// ```
-    pub fn bounded<T>(capacity: usize) -> (Sender<T, Shared>, Receiver<T, Shared>) {
+    pub fn bounded<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
         ends(capacity)
     }
 
@@ -199,7 +224,7 @@ pub mod shared {
     /// tx.send(1).unwrap();
     /// assert_eq!(std::thread::spawn(move || rx.recv()).join().unwrap(), Ok(1));
     /// ```
-    pub fn unbounded<T>() -> (Sender<T, Shared>, Receiver<T, Shared>) {
+    pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
         ends(UNBOUNDED)
     }
 }

@@ -438,3 +438,41 @@ fn the_macro_has_bodies_that_may_leave() {
     });
     assert_eq!((sent, one.1.recv()), (Ok(true), Ok(5)));
 }
+
+/// A receiver that is `None` is never ready, however the select is waited for.
+#[test]
+fn an_alternative_can_be_switched_off() {
+    let (tx, rx) = bounded(2);
+    tx.send(1).unwrap();
+    tx.send(2).unwrap();
+    let (on, off) = (Some(&rx), None::<&leno_channel::Receiver<u32>>);
+    for n in [1, 2] {
+        let taken = Select::new().recv(&off, |_| 0).recv(&on, |value| value.unwrap()).wait();
+        assert_eq!(taken, Ok(n));
+    }
+    let nobody = || Select::new().recv(&off, |_| ()).recv(&off, |_| ());
+    assert_eq!(nobody().wait(), Err(SelectError::NoAlternative));
+    assert_eq!(nobody().try_wait(), Err(SelectError::NotReady));
+    assert_eq!(block_on(nobody().wait_async()), Err(SelectError::NoAlternative));
+    assert_eq!(nobody().default(|| ()).wait(), Ok(()));
+    assert_eq!(Select::many().recv(&off, |_| 'a').after(MS, || 'b').wait(), Ok('b'));
+
+    // Also one who waits: in a coroutine, and in a future.
+    let system = LocalSystem::new();
+    let (quiet, silence) = channel::<u32>();
+    let receives = move |silence: Option<leno_channel::Receiver<u32>>| {
+        let off = None::<leno_channel::Receiver<u32>>;
+        let value = select! { recv(off) -> _ => 0, recv(silence) -> value => value.unwrap() };
+        value.unwrap()
+    };
+    let stack = system.spawn(move || receives(Some(silence)));
+    drop(system.spawn(move || quiet.send(7).unwrap()));
+    let (hush, still) = channel::<u32>();
+    let future = system.spawn_future(async move {
+        let (off, on) = (None::<leno_channel::Receiver<u32>>, Some(still));
+        select! { async; recv(off) -> _ => 0, recv(on) -> value => value.unwrap() }.unwrap()
+    });
+    drop(system.spawn(move || hush.send(8).unwrap()));
+    system.run().unwrap();
+    assert_eq!((stack.join().unwrap(), future.join().unwrap()), (7, 8));
+}

@@ -15,7 +15,7 @@ use crate::sync::{
     lock,
 };
 use crate::wait::{self, Waiter};
-use crate::{Co, Name, Object, Outcome, Reason, Wake, world};
+use crate::{Co, Name, Object, Outcome, Reason, Wake, local, world};
 
 /// What a coroutine leaves behind for whoever waits for it.
 pub(crate) struct Packet<T> {
@@ -211,6 +211,10 @@ impl<T> JoinHandle<T> {
     ///
     /// # Errors
     /// When the coroutine panicked or exited, or waits for itself.
+    ///
+    /// # Panics
+    /// When it has not ended, and is of a [`LocalSystem`](crate::LocalSystem) of the calling thread that does not
+    /// run: the thread would wait for itself.
     #[track_caller]
     pub fn join(self) -> Result<T, JoinError> {
         match self.wait(None) {
@@ -238,6 +242,12 @@ impl<T> JoinHandle<T> {
             return Ok(Err(self.error(Why::Itself)));
         }
         let waiter = Waiter::current();
+        assert!(
+            deadline.is_some() || !self.is_of_idle_system(),
+            "a thread joins coroutine {} of a local system of its own, which only this thread can run: first \
+             `run` the system, then `join`",
+            self.shown()
+        );
         loop {
             if let Some(result) = self.look(Some(&waiter)) {
                 return Ok(result);
@@ -271,6 +281,11 @@ impl<T> JoinHandle<T> {
             Here::Future(core, _) => core.system() == self.packet.system,
             Here::Thread => false,
         })
+    }
+
+    /// Whether the calling thread is the only one that could run it, and does not while it waits.
+    fn is_of_idle_system(&self) -> bool {
+        entered::here(|here| matches!(here, Here::Thread)) && local::is_own(self.packet.system)
     }
 
     /// Why whoever waits for it parks.

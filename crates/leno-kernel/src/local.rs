@@ -1,6 +1,7 @@
 //! A system of one core, run by whoever calls it.
 
 use core::any::Any;
+use core::cell::RefCell;
 use core::panic::Location;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -121,11 +122,23 @@ impl LocalBuilder {
                     is_preemptive: self.is_preemptive,
                 };
                 let core = Core::new(address, parts);
+                // While a thread ends there is no such list, and nobody who would look.
+                let _ = OWN.try_with(|own| own.borrow_mut().push(core.system()));
                 LocalSystem { core: Some(Box::new(core)), quiescence: self.quiescence }
             }
             Err(error) => panic!("{error}"),
         }
     }
+}
+
+thread_local! {
+    /// The local systems of this thread.
+    static OWN: RefCell<Vec<Object>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Whether this is a local system of the calling thread: nobody else can run it.
+pub(crate) fn is_own(system: Object) -> bool {
+    OWN.try_with(|own| own.borrow().contains(&system)).unwrap_or(false)
 }
 
 impl LocalSystem {
@@ -304,6 +317,8 @@ impl Drop for LocalSystem {
             return core::mem::forget(self.core.take());
         }
         self.exit_all();
+        let object = self.core().system();
+        let _ = OWN.try_with(|own| own.borrow_mut().retain(|other| *other != object));
     }
 }
 

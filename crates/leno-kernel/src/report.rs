@@ -138,7 +138,6 @@ impl fmt::Display for Report {
 }
 
 /// Nobody can ever run again, but some have not ended.
-#[derive(Debug)]
 pub struct Deadlock {
     /// Who is left, and what each waits for.
     pub report: Box<Report>,
@@ -150,10 +149,16 @@ impl fmt::Display for Deadlock {
     }
 }
 
+/// As it is told, since this is what `unwrap` and a `main` that returns errors print.
+impl fmt::Debug for Deadlock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 impl std::error::Error for Deadlock {}
 
 /// A system was shut down, but some of its coroutines have not stopped in time.
-#[derive(Debug)]
 #[non_exhaustive]
 pub struct Stopped {
     /// What became of the others, who is left, and which cores do not answer: each of those runs a
@@ -173,7 +178,14 @@ impl fmt::Display for Stopped {
             let s = if left == 1 { " that waits" } else { "s that wait" };
             write!(f, "{left} coroutine{s}; ")?;
         }
-        self.report.fmt(f)
+        fmt::Display::fmt(&self.report, f)
+    }
+}
+
+/// As it is told; see [`Deadlock`].
+impl fmt::Debug for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::raw::entered::{self, Here, Visit};
 use crate::wait::{self, Wake};
-use crate::{Co, Name, Object, Reason, Time, world};
+use crate::{Co, Name, Object, Reason, Time, log, world};
 
 /// What something that can be waited for shows to dumps. See [`park_on`].
 ///
@@ -68,6 +68,9 @@ impl Sign {
         let old = core::mem::replace(&mut *own, name);
         drop(own);
         drop(old);
+        if world::is_observed() {
+            log::call_by_name(self);
+        }
     }
 
     /// Says who holds it.

@@ -458,3 +458,36 @@ fn blocking_on_what_nobody_will_wake_is_a_deadlock() {
     assert_eq!(report.alive[0].state, State::Parked(Reason::Future));
     assert_eq!(report.alive[0].wakers, 0);
 }
+
+/// Only the thread that made a local system can run it: it would wait for itself.
+#[test]
+fn who_joins_before_running_is_told() {
+    let system = LocalSystem::new();
+    let early = system.spawn_with(&Options::new().name("early"), || 1).unwrap();
+    let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| early.join())).unwrap_err();
+    let told = told.downcast::<String>().unwrap();
+    assert!(told.contains("coroutine 'early' of a local system of its own"), "{told}");
+
+    // One that has ended, another thread that waits, and a limit are as they should be.
+    let handle = system.spawn(|| 2);
+    let other = std::thread::spawn(move || handle.join().unwrap());
+    let late = system.spawn(|| 3).join_timeout(Duration::from_millis(1)).unwrap_err();
+    system.run().unwrap();
+    assert_eq!((other.join().unwrap(), late.join().unwrap()), (2, 3));
+}
+
+/// `unwrap` prints what happened, not how it is kept.
+#[test]
+fn a_deadlock_is_shown_as_it_is_told() {
+    let system = LocalSystem::new();
+    drop(
+        system
+            .spawn_with(&Options::new().name("cook"), || {
+                park(Reason::Hungry(leno_kernel::Object::local()))
+            })
+            .unwrap(),
+    );
+    let deadlock = system.run().unwrap_err();
+    assert_eq!(format!("{deadlock:?}"), deadlock.to_string());
+    assert!(deadlock.to_string().contains("'cook'"), "{deadlock}");
+}

@@ -51,6 +51,11 @@ pub trait Step {
     /// Whether an attempt would probably succeed.
     fn is_ready(&mut self) -> bool;
 
+    /// Whether there is anything that could be waited for.
+    fn is_there(&self) -> bool {
+        true
+    }
+
     /// What is waited on, for policies.
     fn object(&self) -> Option<Object>;
 
@@ -122,6 +127,89 @@ impl<P: Receive + ?Sized> Receive for &P {
 }
 
 impl<P: sealed::Sealed + ?Sized> sealed::Sealed for &P {}
+
+/// `None` is never ready: an alternative that is switched off.
+impl<P: Receive> Receive for Option<P> {
+    type Item<'a>
+        = P::Item<'a>
+    where
+        Self: 'a;
+
+    type Arm<'a, R, H>
+        = Option<P::Arm<'a, R, H>>
+    where
+        Self: 'a,
+        H: FnOnce(Result<Self::Item<'a>, RecvError>) -> R;
+
+    fn arm<'a, R, H>(&'a self, handler: H) -> Self::Arm<'a, R, H>
+    where
+        H: FnOnce(Result<Self::Item<'a>, RecvError>) -> R,
+    {
+        self.as_ref().map(|from| from.arm(handler))
+    }
+}
+
+impl<P: sealed::Sealed> sealed::Sealed for Option<P> {}
+
+impl<A: Step> Step for Option<A> {
+    fn attempt(&mut self, coupon: Option<&Coupon>) -> Attempt {
+        self.as_mut().map_or(Attempt::NotReady, |one| one.attempt(coupon))
+    }
+
+    fn enlist(&mut self, coupon: &Coupon, waiter: &Waiter) -> Attempt {
+        self.as_mut().map_or(Attempt::NotReady, |one| one.enlist(coupon, waiter))
+    }
+
+    fn retry(&mut self, coupon: &Coupon, waiter: &Waiter) -> Attempt {
+        self.as_mut().map_or(Attempt::NotReady, |one| one.retry(coupon, waiter))
+    }
+
+    fn renew(&mut self, old: &Waiter, new: &Waiter) {
+        self.iter_mut().for_each(|one| one.renew(old, new));
+    }
+
+    fn leave(&mut self, waiter: &Waiter) {
+        self.iter_mut().for_each(|one| one.leave(waiter));
+    }
+
+    fn undo(&mut self, waiter: &Waiter) {
+        self.iter_mut().for_each(|one| one.undo(waiter));
+    }
+
+    fn is_ready(&mut self) -> bool {
+        self.as_mut().is_some_and(Step::is_ready)
+    }
+
+    fn is_there(&self) -> bool {
+        self.as_ref().is_some_and(Step::is_there)
+    }
+
+    fn object(&self) -> Option<Object> {
+        self.as_ref().and_then(Step::object)
+    }
+
+    fn is_shared(&self) -> bool {
+        self.as_ref().is_some_and(Step::is_shared)
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        self.as_ref().and_then(Step::deadline)
+    }
+
+    fn turn(&mut self) -> Option<usize> {
+        self.as_mut().and_then(Step::turn)
+    }
+}
+
+impl<R, A: Alternative<R>> Alternative<R> for Option<A> {
+    fn finish(self) -> R {
+        self.expect("what is not there is never taken").finish()
+    }
+
+    fn finish_boxed(self: Box<Self>) -> R {
+        self.finish()
+    }
+}
 
 pub(crate) mod sealed {
     /// Nobody else can make one.

@@ -55,6 +55,11 @@ impl<'a, R, L: Alternatives<'a, R>> Engine<'a, R, L> {
         self.alternatives.as_ref().map_or(0, L::count)
     }
 
+    /// Whether there is nothing that could ever be taken.
+    pub(crate) fn is_hopeless(&mut self) -> bool {
+        !(0..self.count()).any(|place| self.at(place).is_there())
+    }
+
     /// Takes an alternative that needs no waiting; says which.
     pub(crate) fn attempt(&mut self) -> Option<usize> {
         world::point(Operation::Select, None);

@@ -53,7 +53,7 @@ impl<'a, R, L: Alternatives<'a, R>> Future for SelectFuture<'a, R, L> {
             Some(true) => engine.retry(),
             Some(false) => engine.renew(waiter),
             None => match engine.attempt() {
-                None if select.default.is_some() || select.engine.count() == 0 => {
+                None if select.default.is_some() || select.engine.is_hopeless() => {
                     let select = this.select.take().expect("as above");
                     return Poll::Ready(select.otherwise());
                 }

@@ -79,6 +79,13 @@ macro_rules! __select {
     (@arm $how:tt $new:tt $done:tt default => $($rest:tt)+) => {
         $crate::__select!(@body $how $new $done (default) (()) $($rest)+)
     };
+    (@arm $how:tt $new:tt $done:tt $($other:tt)+) => {
+        ::core::compile_error!(
+            "an alternative is one of `recv(from) -> value => ..`, `send(to, value) -> sent => ..`, \
+             `join(one, other) -> both => ..`, `source(what) -> value => ..`, `after(limit) => ..`, \
+             `deadline(time) => ..`, `default => ..`"
+        )
+    };
     (@body $how:tt $new:tt [$($done:tt)*] $head:tt $what:tt $body:block, $($rest:tt)*) => {
         $crate::__select!(@arm $how $new [$($done)* ($head $what $body)] $($rest)*)
     };

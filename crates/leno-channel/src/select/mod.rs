@@ -84,7 +84,7 @@ pub struct Select<'a, R, L: Alternatives<'a, R> = Nothing> {
 pub enum SelectError {
     /// None could be taken at once.
     NotReady,
-    /// There is none, so none will ever be ready.
+    /// There is none (or each is a receiver that is `None`), so none will ever be ready.
     NoAlternative,
     /// The calling coroutine's own stack unwinds, so it cannot wait.
     Exiting,
@@ -163,6 +163,34 @@ impl<'a, R, L: Alternatives<'a, R>> Select<'a, R, L> {
     }
 
     /// Receives: from a channel, a timer, a lock.
+    ///
+    /// A channel that is closed and empty is ready, with an error, each time. To listen to it no longer, give an
+    /// `Option` of the receiver: `None` is never ready.
+    ///
+    /// # Examples
+    /// ```
+    /// use leno_channel::{Select, bounded};
+    ///
+    /// let ((a, ones), (b, twos)) = (bounded(2), bounded(2));
+    /// a.send(1)?;
+    /// b.send(2)?;
+    /// drop((a, b));
+    /// let (mut ones, mut twos) = (Some(ones), Some(twos));
+    /// let mut sum = 0;
+    /// while ones.is_some() || twos.is_some() {
+    ///     let (from, value) = Select::new()
+    ///         .recv(&ones, |one| ("ones", one))
+    ///         .recv(&twos, |two| ("twos", two))
+    ///         .wait()?;
+    ///     match (from, value) {
+    ///         (_, Ok(value)) => sum += value,
+    ///         ("ones", Err(_)) => ones = None,
+    ///         _ => twos = None,
+    ///     }
+    /// }
+    /// assert_eq!(sum, 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn recv<S: Receive, H>(
         self,
         from: &'a S,
@@ -322,7 +350,7 @@ impl<'a, R, L: Alternatives<'a, R>> Select<'a, R, L> {
             leno_kernel::give_way();
             return Ok(self.engine.finish(taken));
         }
-        if self.default.is_some() || self.engine.count() == 0 {
+        if self.default.is_some() || self.engine.is_hopeless() {
             return self.otherwise();
         }
         let waiter = Waiter::current();

@@ -12,13 +12,15 @@ mod ring;
 
 use core::fmt;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 pub use event::{Event, Operation, What};
 pub(crate) use ring::Ring;
 
 use crate::core::Core;
+use crate::policy::ChoiceKind;
 use crate::raw::entered::{self, Here};
-use crate::{Co, Name, Object, Reason, State};
+use crate::{Co, Name, Object, Reason, Sign, State};
 
 /// What has happened in a system, the oldest first.
 ///
@@ -39,6 +41,8 @@ pub struct Log {
     lost: u64,
     /// Of those that were alive when the log was taken; for others their spawning tells.
     names: HashMap<Co, Name>,
+    /// What objects were called when something was done to them.
+    objects: HashMap<Object, Arc<Name>>,
 }
 
 /// An event in words.
@@ -67,6 +71,11 @@ impl Log {
         self.names.get(&co)
     }
 
+    /// The name of an object, as far as the log knows.
+    pub fn object_name(&self, object: Object) -> Option<&Name> {
+        self.objects.get(&object).map(|name| &**name)
+    }
+
     /// One that knows only names.
     pub(crate) fn of_names(names: Vec<(Co, Name)>) -> Log {
         Log { names: names.into_iter().collect(), ..Log::default() }
@@ -89,6 +98,7 @@ impl Log {
         self.events.sort_by_key(|event| event.at);
         self.lost += other.lost;
         self.names.extend(other.names);
+        self.objects.extend(other.objects);
         self
     }
 }
@@ -120,7 +130,7 @@ impl Core {
             }
         }
         names.extend(self.tasks.iter().map(|(co, task)| (co, task.about.borrow().name.clone())));
-        Log { events, lost, names }
+        Log { events, lost, names, objects: ring.names() }
     }
 }
 
@@ -139,6 +149,20 @@ pub fn add(what: impl FnOnce() -> What) {
     entered::here(|here| match here {
         Here::Stack(inside) | Here::Virtual(inside) => inside.core.log(Some(inside.co), what),
         Here::Future(core, co) => core.log(Some(co), what),
+        Here::Thread => {}
+    });
+}
+
+/// Lets the log of the calling coroutine's system call something by its name, if it has one.
+pub fn call_by_name(sign: &Sign) {
+    let ring = |core: &Core| {
+        if let (Some(ring), Some(name)) = (&core.events, sign.name()) {
+            ring.call(sign.object(), name);
+        }
+    };
+    entered::here(|here| match here {
+        Here::Stack(inside) | Here::Virtual(inside) => ring(inside.core),
+        Here::Future(core, _) => ring(core),
         Here::Thread => {}
     });
 }
@@ -167,7 +191,11 @@ impl Words<'_> {
 
     fn object(&mut self, object: Object) -> String {
         let next = self.objects.len() + 1;
-        format!("object {}", self.objects.entry(object).or_insert(next))
+        let number = *self.objects.entry(object).or_insert(next);
+        match self.log.object_name(object).and_then(Name::as_str) {
+            Some(name) => format!("'{name}'"),
+            None => format!("object {number}"),
+        }
     }
 
     fn state(&mut self, reason: Reason) -> String {
@@ -200,7 +228,7 @@ impl Words<'_> {
             What::Chose { kind, object, took, of } => {
                 let about =
                     object.map_or(String::new(), |object| format!(" at {}", self.object(object)));
-                format!("chooses {kind:?} {took} of {of}{about}")
+                format!("chooses {}{about}", choice(*kind, *took, *of))
             }
             What::Begins(operation, object) => {
                 format!("begins {operation} on {}", self.object(*object))
@@ -213,6 +241,20 @@ impl Words<'_> {
             }
             What::Marked(word) => format!("says: {}", word.as_str().unwrap_or_default()),
         }
+    }
+}
+
+/// What was chosen, in words.
+fn choice(kind: ChoiceKind, took: usize, of: usize) -> String {
+    let number = took + 1;
+    match kind {
+        ChoiceKind::Waiter => format!("waiter {number} of {of}"),
+        ChoiceKind::Alternative => format!("alternative {number} of {of}"),
+        ChoiceKind::Timer => format!("timer {number} of {of}"),
+        ChoiceKind::Victim => format!("core {number} of {of} to take work from"),
+        ChoiceKind::After if took == 0 => "to run on".to_owned(),
+        ChoiceKind::After => "to let the other run first".to_owned(),
+        ChoiceKind::Network => format!("way {number} of {of} of the network"),
     }
 }
 

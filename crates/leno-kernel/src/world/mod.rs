@@ -30,7 +30,7 @@ pub use ending::{Ending, Trouble};
 pub use point::point;
 pub(crate) use point::{plain_point, wait_point};
 pub(crate) use thread::spawn_thread;
-pub use thread::{spawn, trouble};
+pub use thread::{is_own_place, spawn, trouble};
 
 use crate::bell::Bell;
 use crate::core::{Core, Parts};
@@ -205,7 +205,8 @@ impl World {
         leaves(self.core.mailbox, 0);
         let report = self.core.report();
         if !report.alive.is_empty() {
-            self.fail(Trouble::Deadlock(report.to_string() + &waiting_inside()));
+            let report = thread::without_own_places(&report.to_string());
+            self.fail(Trouble::Deadlock(report + &waiting_inside()));
         }
         let log = self.core.take_log();
         self.is_ending.set(true);

@@ -99,6 +99,18 @@ fn finish<T>(filler: Filler<T>, result: std::thread::Result<T>) {
     });
 }
 
+/// Whether a place is where the kernel itself makes threads of a world, of which programs know nothing.
+pub fn is_own_place(site: &Location<'_>) -> bool {
+    site.file() == file!()
+}
+
+/// A report without such places.
+pub(super) fn without_own_places(report: &str) -> String {
+    let own = concat!(", spawned at ", file!(), ":");
+    let lines = report.lines().map(|line| line.split(own).next().unwrap_or_default());
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 /// Stops the world of the calling code: something is wrong. Outside a world it panics.
 #[track_caller]
 pub fn trouble(trouble: Trouble) {
