@@ -278,7 +278,10 @@ impl System {
     /// When the calling coroutine is to exit, this unwinds its stack.
     ///
     /// # Errors
-    /// When some have not ended, but nobody can ever run again; the report names them.
+    /// When some have not ended, but nobody can ever run again; the report names them. That is certain only of
+    /// those who wait for something local, or for each other's end. At a shared channel or lock any thread might
+    /// help, also one that leno knows nothing of, so this goes on waiting; [`Self::dump`] and
+    /// [`dump_on_signal`](crate::dump_on_signal) show who waits for what.
     #[track_caller]
     pub fn wait(&self) -> Result<Report, Deadlock> {
         let waiter = Waiter::current();
