@@ -15,7 +15,8 @@ fn out(output: &Output) -> String {
 /// Every stop but the one that wants all memory there is.
 fn small_stops() -> Vec<String> {
     let list = out(&leno(&["tour", "--list"]));
-    let names = list.lines().map(|line| line.split_whitespace().next().unwrap().to_owned());
+    let lines = list.lines().filter(|line| !line.starts_with(' '));
+    let names = lines.map(|line| line.split_whitespace().next().unwrap().to_owned());
     names.filter(|name| name != "million").collect()
 }
 

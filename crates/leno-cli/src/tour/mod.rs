@@ -99,7 +99,11 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
     let stops = options.stops();
     if options.is_list {
         for stop in stops {
-            say!("{:<12} {}", stop.name, stop.shows.replace('\n', " "));
+            let mut name = stop.name;
+            for line in stop.shows.lines() {
+                say!("{name:<12} {line}");
+                name = "";
+            }
         }
         return ExitCode::SUCCESS;
     }
@@ -153,6 +157,7 @@ fn table(outcomes: &[Outcome]) {
     for Outcome { stop, .. } in outcomes {
         say!("{:<12} {}", stop.name, stop.read);
     }
+    say!("The code of each stop is a file in crates/leno-cli/src/tour/stops.");
 }
 
 /// `Ok` if `found` is what was expected, else an error that shows both.

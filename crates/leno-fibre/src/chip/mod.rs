@@ -86,6 +86,19 @@ impl<P: Bind> Chip<P> {
     /// let print = Sink::new("print", |cx, inp| println!("{}", inp.read(cx)));
     /// run(move |cx| (hello | print).start(cx, ()));
     /// ```
+    /// Pins that have no name of their own, such as three, are said by their type:
+    /// ```
+    /// use leno_fibre::chip::Chip;
+    /// use leno_fibre::{In, Out};
+    ///
+    /// type Sorter = Chip<(In<i32>, Out<i32>, Out<i32>)>;
+    /// let sorter = Sorter::new("sorter", |cx, (numbers, even, odd)| {
+    ///     for n in numbers.iter(cx) {
+    ///         if n % 2 == 0 { even.write(cx, n) } else { odd.write(cx, n) }
+    ///     }
+    /// });
+    /// # let _ = sorter;
+    /// ```
     pub fn new(
         name: impl Into<Name>,
         body: impl for<'f> Fn(&Cx<'f>, P::Bound<'f>) + 'static,

@@ -27,6 +27,10 @@ use crate::channel;
 /// let closed: Chip<()> = source.pipe(drain);
 /// leno_fibre::run(move |cx| closed.start(cx, ()));
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be piped into `{Next}`",
+    note = "the first must write the type that the second reads; a sink ends a pipeline, and a source begins one"
+)]
 pub trait Pipe<Next>: Sized {
     /// Both as one.
     type Piped;
