@@ -40,7 +40,7 @@ pub(crate) fn explain(
         _ if matches!(first.trouble, Trouble::NotControlled(_)) => {
             (first.trouble, first.site, first.decided)
         }
-        _ => (first.unlike(&decided, &run), first.site, first.decided),
+        _ => (first.unlike(&decided, &run), None, first.decided),
     };
     let shortest = shortest.into_iter().collect();
     let origin = Some(origin);
@@ -67,6 +67,9 @@ impl Seen {
     fn unlike(&self, decided: &[Decision], run: &Run) -> Trouble {
         let mut text = "the same schedule did not fail again".to_owned();
         text += &format!("\n  the first time: {}", self.trouble);
+        if let Some(site) = &self.site {
+            text += &format!(", at {site}");
+        }
         match &run.trouble {
             Some(trouble) => text += &format!("\n  the second time: {trouble}"),
             None => text += "\n  the second time: nothing failed",

@@ -2,8 +2,9 @@
 
 use core::panic::Location;
 
-use leno_kernel::log::{self, Event, Log, What};
+use leno_kernel::log::{self, Event, Log, Operation, What};
 use leno_kernel::policy::Why;
+use leno_kernel::{Reason, world};
 
 /// How marks of this crate begin: they are not words of the program.
 const OWN: &str = "@ ";
@@ -21,7 +22,7 @@ pub(crate) fn tell(log: &Log) -> String {
     let mut turn: Option<&str> = None;
     let (events, lines) = (log.events(), log.lines());
     for (n, (event, line)) in events.iter().zip(&lines).enumerate() {
-        let Some(what) = words(event, &line.what, &events[n + 1..]) else { continue };
+        let Some(what) = words(event, &line.what, events.get(n + 1)) else { continue };
         let by = if event.by.is_none() { "time" } else { &line.by };
         if turn != Some(by) {
             turn = Some(by);
@@ -32,34 +33,57 @@ pub(crate) fn tell(log: &Log) -> String {
     text
 }
 
-/// What is told of an event, if anything; `line` is what the log says.
-fn words<'a>(event: &Event, line: &'a str, next: &[Event]) -> Option<&'a str> {
-    // A log says why in brackets.
-    let plain = || line.rsplit_once(" (").map_or(line, |(plain, _why)| plain);
-    match &event.what {
-        What::Woke { why: Why::Time, .. } => Some(plain()),
-        _ if event.by.is_none() => None,
-        What::Runs | What::Woke { why: Why::Spawned, .. } | What::Chose { took: 0, .. } => None,
-        What::Yielded if goes_on(event, next) => None,
-        What::Yielded => Some("is interrupted, or lets others run"),
-        What::Woke { .. } => Some(plain()),
-        What::Spawned { site, .. } if is_inside(site) => {
-            line.rsplit_once(" at ").map(|(plain, _site)| plain)
+/// What is told of an event, if anything; `line` is what the log says, `next` what comes after it.
+fn words(event: &Event, line: &str, next: Option<&Event>) -> Option<String> {
+    let next = next.filter(|next| next.by == event.by).map(|next| &next.what);
+    // A log names the object at the end, and says why in brackets.
+    let on = || line.split_once(" on ").map_or("?", |(_, object)| object);
+    let before = |mark| line.rsplit_once(mark).map_or(line, |(before, _)| before).to_owned();
+    Some(match &event.what {
+        What::Woke { why: Why::Time, .. } => before(" ("),
+        _ if event.by.is_none() => return None,
+        What::Runs | What::Woke { why: Why::Spawned, .. } | What::Chose { took: 0, .. } => {
+            return None;
         }
+        What::Woke { .. } => before(" ("),
+        What::Yielded if next == Some(&What::Runs) => return None,
+        What::Yielded => "is interrupted, or lets others run".to_owned(),
+        What::Spawned { site, .. } if world::is_own_place(site) => before(" at "),
+        What::Parked(Reason::Passive) => "waits to be woken".to_owned(),
+        What::Parked(Reason::Sleeping) => "sleeps".to_owned(),
+        What::Parked(_) => {
+            line.replacen("parks: waiting", "waits", 1).replacen("parks:", "waits", 1)
+        }
+        What::Begins(operation, object) => match next {
+            Some(What::Does(other, same) | What::Fails(other, same))
+                if (operation, object) == (other, same) =>
+            {
+                return None;
+            }
+            _ if *operation == Operation::Close => doing(*operation, on())[0].clone(),
+            _ => format!("begins to {}", doing(*operation, on())[1]),
+        },
+        What::Does(operation, _) => doing(*operation, on())[0].clone(),
+        What::Fails(operation, _) => format!("cannot {}", doing(*operation, on())[1]),
         What::Marked(_) => {
-            line.strip_prefix("says: ").and_then(|word| word.strip_prefix(OWN)).or(Some(line))
+            let own = line.strip_prefix("says: ").and_then(|word| word.strip_prefix(OWN));
+            own.unwrap_or(line).to_owned()
         }
-        _ => Some(line),
-    }
+        _ => line.to_owned(),
+    })
 }
 
-/// Whether whoever let others run goes on itself.
-fn goes_on(event: &Event, next: &[Event]) -> bool {
-    next.first().is_some_and(|next| next.by == event.by && next.what == What::Runs)
-}
-
-/// Whether a place is the kernel's own, of which a reader knows nothing: threads of cores begin there.
-fn is_inside(site: &Location<'_>) -> bool {
-    let file = site.file().replace('\\', "/");
-    file.contains("leno-kernel") && file.ends_with("/src/world/thread.rs")
+/// An operation in words: that it is done, and what one may begin or fail to do.
+fn doing(operation: Operation, object: &str) -> [String; 2] {
+    let (does, to, on) = match operation {
+        Operation::Send => ("sends", "send", "to "),
+        Operation::Receive => ("receives", "receive", "from "),
+        Operation::Select => ("selects", "select", "among "),
+        Operation::Join => ("joins", "join", "at "),
+        Operation::Lock => ("locks", "lock", ""),
+        Operation::Unlock => ("unlocks", "unlock", ""),
+        Operation::Close => ("closes", "close", "its end of "),
+        _ => ("operates", "operate", "on "),
+    };
+    [format!("{does} {on}{object}"), format!("{to} {on}{object}")]
 }
