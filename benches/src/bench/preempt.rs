@@ -28,9 +28,10 @@ pub const COST: Bench = Bench {
     parameter: "",
     chart: Chart::Dots,
     cases: |scale| {
-        let load = Load::Fixed(scale.pick(50, 300));
+        // Each is the middle of all holes of a turn; more turns, or longer ones, would say the same for minutes.
+        let load = Load::Fixed(scale.pick(50, 100));
         let contenders = subject::preemption();
-        vec![Case { parameter: None, load, isolated: false, rounds: None, contenders }]
+        vec![Case { parameter: None, load, isolated: false, rounds: Some(7), contenders }]
     },
     judge: |_| vec![],
 };

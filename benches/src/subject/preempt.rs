@@ -185,7 +185,8 @@ pub fn preemption() -> Vec<Contender> {
 /// The same with one that is bound to a thread.
 fn preempted_thread() -> Contender {
     Contender::measured("leno bound", |n| {
-        let holes = Holes::of(n.min(100));
+        // A thread that is preempted gets its processor back when the machine pleases.
+        let holes = Holes::of(n.min(25));
         let own = holes.clone();
         let body = move || own.look(|| ());
         let mut bound = Bound::spawn("bound", body).map_err(Failure::failed)?;

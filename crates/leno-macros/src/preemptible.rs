@@ -29,6 +29,19 @@
 //!       }
 //! ```
 //!
+//! If BODY is short and plain, it is there twice: before that there is the user's own loop, for when all of it
+//! fits into what may be counted at once. A compiler that knows how many laps there are keeps knowing it.
+//!
+//! ```text
+//!   let all = strips.laps_in_all();
+//!   if all <= laps.room() {
+//!       for PATTERN in strips.items { BODY }
+//!       laps.add(all);
+//!   } else {
+//!       loop { .. }                                       // as above
+//!   }
+//! ```
+//!
 //! A function that calls itself counts a unit at its entry, whether this activation calls it again or not.
 //!
 //! Not seen, and hence not counted: loops inside iterator adaptors, macros and other functions; nor
@@ -43,6 +56,7 @@ use crate::layer::Layer;
 
 mod breaks;
 mod calls;
+mod plain;
 
 /// How many laps are counted before the budget is looked at, at most. A budget of time asks for fewer when
 /// laps take long.
@@ -151,9 +165,10 @@ impl Loops {
             }
             Expr::Loop(inner) => self.count(&mut inner.body),
             Expr::ForLoop(inner) => {
-                let may_break = breaks::may_break(inner);
+                let (may_break, is_plain) =
+                    (breaks::may_break(inner), plain::is_plain(&inner.body));
                 self.visit_block_mut(&mut inner.body);
-                *looping = in_strips(self.layer, inner, may_break);
+                *looping = in_strips(self.layer, inner, may_break, is_plain);
             }
             _ => {}
         }
@@ -196,11 +211,11 @@ impl VisitMut for Loops {
 }
 
 /// See the module.
-fn in_strips(layer: Layer, looping: &syn::ExprForLoop, may_break: bool) -> Expr {
+fn in_strips(layer: Layer, looping: &syn::ExprForLoop, may_break: bool, is_plain: bool) -> Expr {
     let syn::ExprForLoop { attrs, label, pat, expr, body, .. } = looping;
     let own = |name: &str| format_ident!("{name}", span = Span::mixed_site());
     let (laps, strips, strip, is_whole) = (laps(), own("strips"), own("strip"), own("is_whole"));
-    let item = own("item");
+    let (item, all) = (own("item"), own("all"));
     let statements = &body.stmts;
     let (inner, leave) = if may_break {
         let inner = quote! {
@@ -220,9 +235,16 @@ fn in_strips(layer: Layer, looping: &syn::ExprForLoop, may_break: bool) -> Expr 
     } else {
         (quote!(#label for #pat in &mut #strip { #(#statements)* }), quote!(#strips.is_over))
     };
-    parse_quote!({
-        use #layer::laps::{AnyStrip as _, RangeStrip as _, SliceStrip as _, Strip as _};
-        let mut #strips = #layer::laps::Strips::new(::core::iter::IntoIterator::into_iter(#expr));
+    let whole = (is_plain && !may_break).then(|| {
+        quote! {
+            let #all = (&mut &mut &mut #strips).laps_in_all();
+            if #all <= #laps.room() {
+                #label for #pat in #strips.items { #(#statements)* }
+                #laps.add(#all);
+            } else
+        }
+    });
+    let looping: Expr = parse_quote!({
         #(#attrs)*
         loop {
             // The references live as long as the strip, which a `let` would not let them.
@@ -236,5 +258,10 @@ fn in_strips(layer: Layer, looping: &syn::ExprForLoop, may_break: bool) -> Expr 
                 }
             }
         }
+    });
+    parse_quote!({
+        use #layer::laps::{AnyStrip as _, RangeStrip as _, SliceStrip as _, Strip as _};
+        let mut #strips = #layer::laps::Strips::new(::core::iter::IntoIterator::into_iter(#expr));
+        #whole #looping
     })
 }

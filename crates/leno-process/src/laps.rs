@@ -108,7 +108,8 @@ impl Drop for Laps {
 /// What a `for` loop runs over.
 #[derive(Debug)]
 pub struct Strips<I> {
-    items: I,
+    /// What is left of it.
+    pub items: I,
     /// Whether nothing is left behind the last strip.
     pub is_over: bool,
 }
@@ -162,6 +163,8 @@ pub trait SliceStrip {
     type Piece: Strip;
     /// Splits at most so many off.
     fn next_strip(self, most: usize) -> Self::Piece;
+    /// How many laps there are.
+    fn laps_in_all(self) -> usize;
 }
 
 impl<'a, T> SliceStrip for &mut &mut &mut Strips<slice::Iter<'a, T>> {
@@ -175,6 +178,11 @@ impl<'a, T> SliceStrip for &mut &mut &mut Strips<slice::Iter<'a, T>> {
         self.items = rest.iter();
         self.is_over = rest.is_empty();
         Piece { items: piece.iter(), laps }
+    }
+
+    #[inline(always)]
+    fn laps_in_all(self) -> usize {
+        self.items.len()
     }
 }
 
@@ -190,6 +198,11 @@ impl<'a, T> SliceStrip for &mut &mut &mut Strips<slice::IterMut<'a, T>> {
         self.items = rest.iter_mut();
         Piece { items: piece.iter_mut(), laps }
     }
+
+    #[inline(always)]
+    fn laps_in_all(self) -> usize {
+        self.items.len()
+    }
 }
 
 /// Ranges of integers.
@@ -198,13 +211,16 @@ pub trait RangeStrip {
     type Piece: Strip;
     /// Splits at most so many off.
     fn next_strip(self, most: usize) -> Self::Piece;
+    /// How many laps there are.
+    fn laps_in_all(self) -> usize;
 }
 
 /// An integer.
 pub trait Integer: Copy + PartialOrd {
     /// Where a strip ends that begins here: at most so many further, and not behind `end`.
     fn forward(self, end: Self, most: usize) -> Self;
-    /// How many there are from here to there, the end of a strip; none if that is before.
+    /// How many there are from here to there; none if that is before. More than anyone counts may be even
+    /// more.
     fn steps(self, to: Self) -> usize;
 }
 
@@ -220,7 +236,12 @@ macro_rules! integers {
 
             #[inline(always)]
             fn steps(self, to: Self) -> usize {
-                if self < to { to.wrapping_sub(self) as usize } else { 0 }
+                if self < to {
+                    // What a signed integer cannot count is negative.
+                    usize::try_from(to.wrapping_sub(self)).unwrap_or(usize::MAX)
+                } else {
+                    0
+                }
             }
         }
     )*};
@@ -242,6 +263,11 @@ where
         self.is_over = to >= end;
         Piece { items: start..to, laps: start.steps(to) }
     }
+
+    #[inline(always)]
+    fn laps_in_all(self) -> usize {
+        self.items.start.steps(self.items.end)
+    }
 }
 
 /// Everything else.
@@ -250,6 +276,8 @@ pub trait AnyStrip {
     type Piece: Strip;
     /// Takes at most so many.
     fn next_strip(self, most: usize) -> Self::Piece;
+    /// Nobody knows how many laps there are.
+    fn laps_in_all(self) -> usize;
 }
 
 /// Items that are taken one by one.
@@ -290,5 +318,10 @@ impl<'a, I: Iterator> AnyStrip for &'a mut Strips<I> {
     #[inline(always)]
     fn next_strip(self, most: usize) -> Self::Piece {
         Taken { from: self, laps: 0, most }
+    }
+
+    #[inline(always)]
+    fn laps_in_all(self) -> usize {
+        usize::MAX
     }
 }

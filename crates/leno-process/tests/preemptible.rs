@@ -233,8 +233,38 @@ fn same_in_slices<T: PartialEq + core::fmt::Debug + Send + 'static>(f: fn() -> T
     slices[0]
 }
 
+/// Longer than any machine counts, and left in the middle.
+#[preemptible]
+fn returns_from_an_endless_loop(wanted: u128) -> u128 {
+    for n in 0..(1 << 64) + 5 {
+        if n == wanted {
+            return n;
+        }
+    }
+    0
+}
+
+#[preemptible]
+fn short_loops_inside_others(rows: usize) -> Vec<usize> {
+    let mut sums = vec![0; rows];
+    for row in 0..rows {
+        for n in 0..row {
+            if n % 2 == 1 {
+                continue;
+            }
+            sums[row] += n;
+        }
+        for sum in &mut sums {
+            *sum += 1;
+        }
+    }
+    sums
+}
+
 #[test]
 fn loops_do_what_they_did() {
+    assert_eq!(returns_from_an_endless_loop(2000), 2000);
+    assert_eq!(short_loops_inside_others(6), [6, 6, 6, 8, 8, 12]);
     assert_eq!(breaks_and_continues(5000).len(), (0..2050).filter(|n| n % 3 != 0).count());
     assert_eq!(labels(12), labels_plain(12));
     assert_eq!(breaks_in_a_macro_at_the_end_of_a_strip(100), 15);
@@ -256,6 +286,9 @@ fn m22_and_the_same_in_slices() {
     same_in_slices(|| values("1 2 3"));
     same_in_slices(|| slices(&mut [1, 2, 3, 4]));
     assert!(same_in_slices(every_kind_of_range) > 1700);
+    assert!(same_in_slices(|| returns_from_an_endless_loop(2000)) > 2000);
+    // Laps of the outer loop, of the first one inside, and of the second one.
+    assert_eq!(same_in_slices(|| short_loops_inside_others(30)), 30 + 30 * 29 / 2 + 30 * 30 + 1);
     let slices = same_in_slices(|| fib(12));
     assert!(slices > 400);
     // It is entered 465 times; after the last it ends.

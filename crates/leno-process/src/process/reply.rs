@@ -166,7 +166,7 @@ impl<T> Reply<T> {
             },
             Some(_) => None,
         };
-        let mut waiting = Waiting { waiter, note: note };
+        let mut waiting = Waiting { waiter, note };
         while let Err(back) = self.slot.leave(waiting) {
             drop(back.note);
             if let Some(result) = self.take() {
