@@ -81,5 +81,5 @@ fn fish() -> String {
             }
         }
     }
-    text + "complete -c leno -n '__fish_seen_subcommand_from tour' -l only -x -a '(leno tour --list | string split -f1 \" \")'\n"
+    text + "complete -c leno -n '__fish_seen_subcommand_from tour' -l only -x -a '(leno tour --list | string match -r \"^[^ ]+\")'\n"
 }
