@@ -40,6 +40,7 @@ impl<T, F: Flavour> Channel<T, F> {
         } else {
             leno_kernel::count_operation();
         }
+        log::call_by_name(&self.sign);
         log::add(|| What::Begins(operation, self.object));
     }
 

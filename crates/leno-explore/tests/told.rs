@@ -107,3 +107,16 @@ fn places_are_those_of_the_program() {
         assert!(line.contains("tests/told.rs:"), "{text}");
     }
 }
+
+#[test]
+fn the_log_of_a_system_calls_channels_by_their_names() {
+    let system = LocalSystem::builder().virtual_time().log(100).build();
+    // Named before the system runs, by nobody whose log it could be.
+    let (tx, rx) = bounded::<u32>(1).named("work");
+    let both = move || (tx.send(1).unwrap(), rx.recv().unwrap());
+    drop(system.spawn_with(&Options::new().name("both"), both));
+    system.run().unwrap();
+    let log = system.log().to_string();
+    assert!(log.contains("'both' does send on 'work'"), "{log}");
+    assert!(!log.contains("object 1"), "{log}");
+}

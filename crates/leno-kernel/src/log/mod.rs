@@ -156,7 +156,9 @@ pub fn add(what: impl FnOnce() -> What) {
 /// Lets the log of the calling coroutine's system call something by its name, if it has one.
 pub fn call_by_name(sign: &Sign) {
     let ring = |core: &Core| {
-        if let (Some(ring), Some(name)) = (&core.events, sign.name()) {
+        if let Some(ring) = &core.events
+            && let Some(name) = sign.name()
+        {
             ring.call(sign.object(), name);
         }
     };
