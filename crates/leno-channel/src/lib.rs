@@ -1,5 +1,7 @@
 //! Channels, select and join, timers and locks on leno's kernel.
 //!
+//! Examples here name this crate; with `leno` as your dependency, read `leno_channel::` as `leno::channel::`.
+//!
 //! Every operation that may wait can be called by a coroutine (its stack parks), by a thread (it
 //! blocks) and, in its `_async` form, by a future on any executor.
 //!

@@ -1,5 +1,7 @@
 //! Coroutines nobody schedules.
 //!
+//! Examples here name this crate; with `leno` as your dependency, read `leno_coroutine::` as `leno::`.
+//!
 //! - [`Coroutine`]: an asymmetric coroutine. [`Coroutine::resume`] runs it until its body calls
 //!   [`Suspender::suspend`], from however deep in calls, or ends. Generators, inverted parsers.
 //! - [`ring`]: symmetric coroutines of one thread that pass control among themselves.

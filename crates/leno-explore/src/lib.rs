@@ -1,5 +1,7 @@
 //! Tests of concurrent code under many schedules, on the kernel that runs in production.
 //!
+//! Examples here name this crate; with `leno` as your dependency, read `leno_explore::` as `leno::explore::`.
+//!
 //! [`explore`] runs a program again and again in a world of its own: its threads, the cores of its
 //! systems, its time and all its choices are in the hands of a strategy. When a run fails, the
 //! schedule is shrunk to a short one that fails in the same way, printed in words, and named by a

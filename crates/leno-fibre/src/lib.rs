@@ -1,5 +1,7 @@
 //! Fibres: plain sequential code whose only wires are channels (Skaller 2017).
 //!
+//! Examples here name this crate; with `leno` as your dependency, read `leno_fibre::` as `leno::fibre::`.
+//!
 //! - [`run`](run()) is a subroutine: it runs a fibre, and all that it spawns, until nothing can run.
 //!   It nests.
 //! - [`Cx`] makes code part of a fibre: only code that has it can spawn, read and write.

@@ -1,5 +1,7 @@
 //! Coroutines that threads can call (Dovland 2006).
 //!
+//! Examples here name this crate; with `leno` as your dependency, read `leno_flexible::` as `leno::flexible::`.
+//!
 //! - [`System`]: coroutines of which at most one is active, and threads beside them.
 //! - [`Flexible`]: a coroutine, for those who call or kick it, from any thread.
 //! - [`Me`]: the same for its own body: detach, resume, passivate, yield.

@@ -1,6 +1,8 @@
 //! Sockets, files, processes, signals and time, for the three kinds of caller: coroutines park,
 //! threads block, futures use the `_async` twins.
 //!
+//! Examples here name this crate; with `leno` as your dependency, read `leno_io::` as `leno::io::`.
+//!
 //! Names and shapes are those of `std`, so code written for `std::net` or `std::fs` moves here by its
 //! imports, and whatever works with `Read` and `Write` works unchanged.
 //!

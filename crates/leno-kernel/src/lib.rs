@@ -1,5 +1,7 @@
 //! Systems of coroutines: who can run, who runs next, who waits for what.
 //!
+//! Examples here name this crate; with `leno` as your dependency, read `leno_kernel::` as `leno::kernel::`.
+//!
 //! - [`LocalSystem`]: coroutines of one thread, one at a time.
 //! - [`System`]: several cores in parallel; bodies are `Send`.
 //! - Bodies are closures with a stack, or futures; both behave alike.

@@ -1,5 +1,7 @@
 //! Pictures of what happened in a system, and of who waits for what.
 //!
+//! Examples here name this crate; with `leno` as your dependency, read `leno_picture::` as `leno::picture::`.
+//!
 //! | picture | of | for |
 //! | --- | --- | --- |
 //! | [`timeline`] | a [`Log`](leno_kernel::log::Log) | any browser: one HTML file that needs nothing else |

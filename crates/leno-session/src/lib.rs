@@ -1,5 +1,7 @@
 //! Sessions: coroutines that outlive processes and machines.
 //!
+//! Examples here name this crate; with `leno` as your dependency, read `leno_session::` as `leno::session::`.
+//!
 //! A session is a `#[resumable]` function that waits most of its time: for an answer, for a message of another
 //! session, for a day to pass. While it waits it is a row in a [`Store`], of some hundred bytes; when what it waits
 //! for is there, a worker of some process makes a step of it and stores it again, with all that the step does, in one
