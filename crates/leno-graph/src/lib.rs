@@ -1,6 +1,8 @@
 //! Graphs of nodes that talk through channels, after Porsev 2023: dataflow whose result cannot depend on
 //! the schedule, or may; on one thread or on several cores; checked before it runs.
 //!
+//! Examples here name this crate; with `leno` as your dependency, read `leno_graph::` as `leno::graph::`.
+//!
 //! ```
 //! use leno_graph::Graph;
 //!
