@@ -50,6 +50,11 @@ impl<S: Schedule> Linked<S> {
         self.gate.as_ref().map(|gate| gate.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// The nodes that send into it, or those that receive from it.
+    pub(crate) fn nodes(&self, sends: bool) -> &[usize] {
+        if sends { &self.producers } else { &self.consumers }
+    }
+
     /// Whether control is to be handed to whoever receives from here.
     #[inline(always)]
     pub(crate) fn is_awaited(&self) -> bool {
@@ -104,6 +109,11 @@ impl<T, S: Schedule> Channel<T, S> {
         self.linked.get().expect("ends that can be used are of a graph that is built")
     }
 
+    /// Whether the graph it is in was dropped.
+    pub(crate) fn is_dropped(&self) -> bool {
+        self.linked.get().is_some_and(|linked| S::fate(&linked.core).is_dropped())
+    }
+
     /// One more end to send through.
     pub(crate) fn add_sender(&self) {
         self.state().senders += 1;
@@ -114,18 +124,20 @@ impl<T, S: Schedule> Channel<T, S> {
         self.state().add_receiver();
     }
 
-    /// One end to send through is closed.
-    pub(crate) fn close_sender(&self) {
+    /// One end to send through is closed, or cut off.
+    pub(crate) fn close_sender(&self, is_cut: bool) {
         self.leave(|state| {
             state.senders -= 1;
+            state.is_cut |= is_cut;
             (state.senders == 0).then(|| core::mem::take(&mut state.to_receive))
         });
     }
 
-    /// One end to receive from is cancelled. If it was the last, the messages are dropped.
-    pub(crate) fn cancel_receiver(&self) {
+    /// One end to receive from is cancelled, or cut off. If it was the last, the messages are dropped.
+    pub(crate) fn cancel_receiver(&self, is_cut: bool) {
         let mut messages = None;
         self.leave(|state| {
+            state.is_broken |= is_cut;
             messages = state.remove_receiver();
             messages.is_some().then(|| core::mem::take(&mut state.to_send))
         });
@@ -192,6 +204,9 @@ pub trait Link<S: Schedule> {
     fn counters(&self) -> Counters;
     /// Takes those who wait to send.
     fn senders_waiting(&self) -> Vec<S::Ticket>;
+    /// One end to send through, or to receive from, is no more.
+    fn end_sender(&self, is_cut: bool);
+    fn end_receiver(&self, is_cut: bool);
     /// What the kernel calls it.
     fn object(&self) -> Object;
     /// Who waits to receive also waits here.
@@ -250,6 +265,14 @@ impl<T, S: Schedule> Link<S> for Channel<T, S> {
 
     fn senders_waiting(&self) -> Vec<S::Ticket> {
         core::mem::take(&mut self.state().to_send)
+    }
+
+    fn end_sender(&self, is_cut: bool) {
+        self.close_sender(is_cut);
+    }
+
+    fn end_receiver(&self, is_cut: bool) {
+        self.cancel_receiver(is_cut);
     }
 
     fn object(&self) -> Object {

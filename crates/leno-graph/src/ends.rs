@@ -9,8 +9,15 @@ use crate::receiver::Receiver;
 use crate::sender::{Sender, Tip};
 use crate::source::Source;
 
-/// An end to send through, to be given to a node or kept for outside. In deterministic graphs there is
-/// one of each channel; in others it can be cloned.
+/// An end to send through, to be given to a node or kept for outside.
+///
+/// It is a token, and cannot send. A node sends through the [`Sender`] that its body is given for it: give the
+/// token to [`node`](crate::Graph::node), and use what the body gets, not what it captures. Who is outside
+/// opens it with [`Run::inlet`](crate::Run::inlet).
+///
+/// In a deterministic graph there is one of each channel, and no `clone`: with two senders, the order of their
+/// messages would depend on the schedule. Make a channel for each, and [`join`](crate::Graph::join) them or
+/// receive from one after the other. In non-deterministic graphs it can be cloned.
 #[must_use = "dropping it closes the channel"]
 pub struct Output<T, D: Determinism, S: Schedule> {
     pub(crate) tip: Tip<T, S>,
@@ -18,8 +25,11 @@ pub struct Output<T, D: Determinism, S: Schedule> {
     kind: PhantomData<D>,
 }
 
-/// An end to receive from, to be given to a node or kept for outside, joined or selected. In
-/// deterministic graphs there is one of each channel; in others it can be cloned.
+/// An end to receive from, to be given to a node or kept for outside, joined or selected.
+///
+/// It is a token, and cannot receive: a node receives from the [`Receiver`] that its body is given for it, who is
+/// outside from what [`Run::outlet`](crate::Run::outlet) makes of it. In a deterministic graph there is one of
+/// each channel, for who gets which message would else depend on the schedule; in others it can be cloned.
 #[must_use = "dropping it cancels the channel"]
 pub struct Input<X: Source, D: Determinism> {
     pub(crate) source: X,

@@ -180,3 +180,52 @@ impl fmt::Display for Deadlock {
 }
 
 impl core::error::Error for Deadlock {}
+
+/// Why someone outside gets nothing more from a graph, or can send nothing more into it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Halt {
+    /// It would have to wait for ever.
+    Deadlock(Deadlock),
+    /// A node has panicked, so what there was need not be all.
+    Panicked {
+        /// Who it was; the first, if several have.
+        node: String,
+        /// What it said, if it was text.
+        message: String,
+    },
+    /// The graph was dropped, or the system that ran it has ended, before its nodes had sent everything.
+    Dropped,
+}
+
+impl fmt::Display for Halt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Halt::Deadlock(deadlock) => deadlock.fmt(f),
+            Halt::Panicked { node, message } if message.is_empty() => {
+                write!(f, "node '{node}' has panicked")
+            }
+            Halt::Panicked { node, message } => write!(f, "node '{node}' has panicked: {message}"),
+            Halt::Dropped => write!(
+                f,
+                "the graph was dropped before its nodes had sent everything; keep its Run while its ends are \
+                 used"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for Halt {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Halt::Deadlock(deadlock) => Some(deadlock),
+            _ => None,
+        }
+    }
+}
+
+impl From<Deadlock> for Halt {
+    fn from(deadlock: Deadlock) -> Halt {
+        Halt::Deadlock(deadlock)
+    }
+}

@@ -55,8 +55,16 @@ macro_rules! flat {
                 Ok(self.inner.in_order(pause)?.map(|$shape| $built))
             }
 
-            fn leave(&self) -> bool {
-                self.inner.leave()
+            fn leave(&self, is_cut: bool) -> bool {
+                self.inner.leave(is_cut)
+            }
+
+            fn abandon(&self) -> bool {
+                self.inner.abandon()
+            }
+
+            fn is_cut(&self) -> bool {
+                self.inner.is_cut()
             }
 
             fn linked(&self) -> &Linked<G> {

@@ -53,7 +53,7 @@ pub struct SendFuture<'a, T, S: Schedule> {
 #[must_use = "a future does nothing unless it is awaited"]
 pub struct ReceiveFuture<'a, X: Source> {
     cx: &'a FutureCx<X::S>,
-    source: &'a X,
+    receiver: &'a Receiver<X>,
     ticket: Option<Ticket<X::S>>,
 }
 
@@ -70,7 +70,7 @@ impl<T, S: Schedule> Sender<T, S> {
 impl<X: Source> Receiver<X> {
     /// As [`receive`](Receiver::receive), for nodes that are futures.
     pub fn receive_async<'a>(&'a self, cx: &'a FutureCx<X::S>) -> ReceiveFuture<'a, X> {
-        ReceiveFuture { cx, source: &self.source, ticket: None }
+        ReceiveFuture { cx, receiver: self, ticket: None }
     }
 }
 
@@ -114,6 +114,9 @@ impl<T, S: Schedule> Future for SendFuture<'_, T, S> {
             }
             Poll::Pending => this.status,
         };
+        if this.status == SendStatus::Closed {
+            this.tip.refused();
+        }
         match this.status.is_over() {
             true => Poll::Ready(this.status.is_successful()),
             false => Poll::Pending,
@@ -127,7 +130,16 @@ impl<X: Source> Future for ReceiveFuture<'_, X> {
     #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<X::Item>> {
         let this = self.get_mut();
-        <X::S as crate::mode::Sealed>::poll_receive(this.cx, context, this.source, &mut this.ticket)
+        let Receiver { source } = this.receiver;
+        match <X::S as crate::mode::Sealed>::poll_receive(
+            this.cx,
+            context,
+            source,
+            &mut this.ticket,
+        ) {
+            Poll::Ready(None) => Poll::Ready(this.receiver.ended()),
+            polled => polled,
+        }
     }
 }
 
@@ -143,7 +155,7 @@ impl<T, S: Schedule> Drop for SendFuture<'_, T, S> {
 impl<X: Source> Drop for ReceiveFuture<'_, X> {
     fn drop(&mut self) {
         if let Some(ticket) = self.ticket.take() {
-            self.source.each(&mut |wire| wire.unwatch(&ticket));
+            self.receiver.source.each(&mut |wire| wire.unwatch(&ticket));
             <X::S as crate::mode::Sealed>::forget(&self.cx.core, &ticket);
         }
     }

@@ -3,11 +3,13 @@
 //! Progress is certain where nodes of fixed rates have a schedule, where nodes and channels form trees,
 //! and where there are no cycles and channels grow. That there are no cycles is not enough while channels
 //! have bounds: a node that sends two messages one way before it sends the other way waits for ever for
-//! one who joins both ways, if the first way has room for one.
+//! one who joins both ways, if the first way has room for one. Whether that one is a node or outside makes no
+//! difference: a join or select that is kept outside counts as a node.
 
 use core::fmt;
 
 use crate::plan::Shape;
+use crate::rates;
 
 /// What is certain of a graph before it runs; printed, it is a table. Of a mode in general:
 /// [`Guarantees::of_modes`].
@@ -22,7 +24,9 @@ pub struct Guarantees {
     pub progress: Progress,
 }
 
-/// Whether nodes can come to wait for each other for ever, if whoever is outside does its part.
+/// Whether nodes can come to wait for each other for ever, if whoever is outside does its part: it receives
+/// from each of its ends, and sends through each, whenever it can go on there, not only when it has done so at
+/// another. A join or select that is kept outside is one end, and counts as a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Progress {
@@ -48,7 +52,7 @@ impl Progress {
 impl fmt::Display for Progress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Progress::Trees => write!(f, "certain: no two ways lead to one node"),
+            Progress::Trees => write!(f, "certain: no two ways lead to one node or one join"),
             Progress::Growing => write!(f, "certain: no cycles, and full channels grow"),
             Progress::FixedRates => write!(f, "certain: fixed rates with a schedule"),
             Progress::Cycle(nodes) => write!(f, "not decided: a cycle of {}", nodes.join(", ")),
@@ -100,10 +104,14 @@ impl Guarantees {
 
 /// What is certain of a graph of this shape, whose rates fit.
 pub(crate) fn progress(shape: &Shape, grows: bool) -> Progress {
-    if !shape.nodes.is_empty() && shape.nodes.iter().all(|node| node.rates.is_some()) {
+    let has_rates = !shape.nodes.is_empty() && shape.nodes.iter().all(|node| node.rates.is_some());
+    if has_rates && has_schedule_outside(shape) {
         return Progress::FixedRates;
     }
-    let names = |nodes: Vec<usize>| nodes.into_iter().map(|node| shape.nodes[node].name.clone());
+    let name = |node: usize| {
+        shape.nodes.get(node).map_or("outside", |about| about.name.as_str()).to_owned()
+    };
+    let names = |nodes: Vec<usize>| nodes.into_iter().map(name);
     if let Some(cycle) = cycle(shape) {
         return Progress::Cycle(names(cycle).collect());
     }
@@ -112,6 +120,11 @@ pub(crate) fn progress(shape: &Shape, grows: bool) -> Progress {
         Some(_) if grows => Progress::Growing,
         Some((one, other)) => Progress::Ways(names(vec![one, other]).collect()),
     }
+}
+
+/// Whether there is a schedule for those outside, too, who take one message of each of several channels.
+fn has_schedule_outside(shape: &Shape) -> bool {
+    shape.kept.is_empty() || shape.with_joins().is_some_and(|shape| rates::room(&shape).is_ok())
 }
 
 /// All who receive from `node`.
@@ -143,15 +156,19 @@ fn cycle(shape: &Shape) -> Option<Vec<usize>> {
     }
 }
 
-/// Two nodes between which there is a channel, and another way.
+/// Two nodes between which there is a channel, and another way. A join or select that is kept outside counts
+/// as a node, after the others.
 fn several_ways(shape: &Shape) -> Option<(usize, usize)> {
-    let mut group: Vec<usize> = (0..shape.nodes.len()).collect();
-    for wire in &shape.wires {
+    let count = shape.nodes.len();
+    let mut group: Vec<usize> = (0..count + shape.kept.len()).collect();
+    for (index, wire) in shape.wires.iter().enumerate() {
+        let kept = shape.kept.iter().position(|kept| kept.wires.contains(&index));
+        let outside = kept.map(|kept| count + kept);
         for one in &wire.producers {
-            for other in &wire.consumers {
-                let (a, b) = (group[*one], group[*other]);
+            for other in wire.consumers.iter().copied().chain(outside) {
+                let (a, b) = (group[*one], group[other]);
                 if a == b {
-                    return Some((*one, *other));
+                    return Some((*one, other));
                 }
                 group.iter_mut().filter(|own| **own == b).for_each(|own| *own = a);
             }

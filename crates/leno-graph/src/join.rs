@@ -119,7 +119,7 @@ impl<A: Source, B: Source<S = A::S>> Sealed for Join<A, B> {
             Take::Got(pair) => Take::Got(pair),
             Take::Empty if in_order || self.peek() != Take::Closed => Take::Empty,
             _ => {
-                self.leave();
+                self.leave(self.is_cut());
                 Take::Closed
             }
         }
@@ -138,14 +138,23 @@ impl<A: Source, B: Source<S = A::S>> Sealed for Join<A, B> {
             receive_both(&self.right, &self.left, pause)?.map(swap)
         };
         if pair.is_none() {
-            self.leave();
+            self.leave(self.is_cut());
         }
         Ok(pair)
     }
 
-    fn leave(&self) -> bool {
-        let left = self.left.leave();
-        self.right.leave() || left
+    fn leave(&self, is_cut: bool) -> bool {
+        let left = self.left.leave(is_cut);
+        self.right.leave(is_cut) || left
+    }
+
+    fn abandon(&self) -> bool {
+        let left = self.left.abandon();
+        self.right.abandon() || left
+    }
+
+    fn is_cut(&self) -> bool {
+        self.left.is_cut() || self.right.is_cut()
     }
 
     fn linked(&self) -> &Linked<A::S> {
@@ -209,7 +218,7 @@ impl<X: Source> Sealed for JoinAll<X> {
                     let is_closed = matches!(other, Take::Closed);
                     self.roll_back(&mut items);
                     if is_closed || !in_order && self.peek() == Take::Closed {
-                        self.leave();
+                        self.leave(self.is_cut());
                         return Take::Closed;
                     }
                     return Take::Empty;
@@ -231,7 +240,7 @@ impl<X: Source> Sealed for JoinAll<X> {
             match self.parts[*part].in_order(pause) {
                 Ok(Some(item)) => items[*part] = Some(item),
                 Ok(None) => {
-                    self.leave();
+                    self.leave(self.is_cut());
                     return Ok(None);
                 }
                 Err(why) => {
@@ -243,8 +252,16 @@ impl<X: Source> Sealed for JoinAll<X> {
         Ok(Some(items.into_iter().flatten().collect()))
     }
 
-    fn leave(&self) -> bool {
-        self.parts.iter().filter(|part| part.leave()).count() > 0
+    fn leave(&self, is_cut: bool) -> bool {
+        self.parts.iter().filter(|part| part.leave(is_cut)).count() > 0
+    }
+
+    fn abandon(&self) -> bool {
+        self.parts.iter().filter(|part| part.abandon()).count() > 0
+    }
+
+    fn is_cut(&self) -> bool {
+        self.parts.iter().any(|part| part.is_cut())
     }
 
     fn linked(&self) -> &Linked<X::S> {

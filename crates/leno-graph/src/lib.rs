@@ -31,6 +31,48 @@
 //! [`Run`], which opens the ends that were kept: [`Run::outlet`], [`Run::inlet`]. The first send or receive
 //! from outside starts it; each node starts when something is first expected from it or for it.
 //!
+//! # Bodies that are functions
+//! A body is a closure, or a function that is written once for all modes: over the [`Schedule`]. An end to
+//! receive from one channel is a [`Receiver`] of a [`Tap`]; one that takes a join as well is over its
+//! [`Source`].
+//! ```
+//! use leno_graph::{Graph, NodeCx, Receiver, Schedule, Sender, Source, Tap};
+//!
+//! fn double<S: Schedule>(
+//!     cx: &NodeCx<'_, S>,
+//!     (rx, tx): (Receiver<Tap<u32, S>>, Sender<u32, S>),
+//! ) {
+//!     rx.iter(cx).for_each(|n| _ = tx.send(cx, 2 * n));
+//! }
+//!
+//! /// How many messages come, of one channel or of several that are joined.
+//! fn count<X: Source>(cx: &NodeCx<'_, X::S>, (rx, tx): (Receiver<X>, Sender<usize, X::S>)) {
+//!     tx.send(cx, rx.iter(cx).count());
+//! }
+//!
+//! /// What a body is told besides is captured by the closure that it is then.
+//! fn times<S: Schedule>(
+//!     factor: u32,
+//! ) -> impl FnOnce(&NodeCx<'_, S>, (Receiver<Tap<u32, S>>, Sender<u32, S>)) {
+//!     move |cx, (rx, tx)| rx.iter(cx).for_each(|n| _ = tx.send(cx, factor * n))
+//! }
+//!
+//! let mut graph = Graph::deterministic().sequential();
+//! let (tx, numbers) = graph.channel(1);
+//! graph.iterate("numbers", tx, 1..=3);
+//! let (tx, doubled) = graph.channel(1);
+//! graph.node("double", (numbers, tx), double);
+//! let (tx, six_times) = graph.channel(1);
+//! graph.node("times 3", (doubled, tx), times(3));
+//! let (tx, other) = graph.channel(1);
+//! graph.iterate("other", tx, 0..10);
+//! let pairs = graph.join((six_times, other));
+//! let (tx, how_many) = graph.channel(1);
+//! graph.node("count", (pairs, tx), count);
+//! assert_eq!(graph.build()?.outlet(how_many).receive(), Some(3));
+//! # Ok::<(), leno_graph::BuildError>(())
+//! ```
+//!
 //! # Four modes, one program
 //! | | sequential | parallel |
 //! | --- | --- | --- |
@@ -50,12 +92,22 @@
 //!
 //! # What is certain
 //! [`Graph::guarantees`] says before it runs whether nodes can come to wait for each other for ever; if they
-//! do, [`Outlet::try_receive`] says who waits for what ([`Deadlock`]). [`Run::dot`] and [`Run::svg`] draw the
+//! do, [`Outlet::checked_receive`] says who waits for what ([`Deadlock`]). [`Run::dot`] and [`Run::svg`] draw the
 //! graph with what has gone through it.
+//!
+//! # When a node panics
+//! No result is taken for whole that is not, in any mode. What a node sent before it panicked can be received,
+//! and then, instead of the close, [`Outlet::receive`] and [`Run::finish`] panic as the node did: the first of
+//! them with what it panicked with, those after it with a message that names it. [`Outlet::checked_receive`]
+//! gives [`Halt::Panicked`] instead. Other nodes do not see a close either: who receives from, or sends to, the
+//! one that panicked unwinds, and so do those around it in turn; nodes that have nothing to do with it go on.
+//! If several panic, the first one counts. Dropping the [`Run`] ends all others, and does not panic. A panic
+//! that a body catches is its own affair. An outlet that is used after its [`Run`] was dropped says so
+//! ([`Halt::Dropped`]) unless all was sent before.
 //!
 //! Invariants: nothing runs before a send or receive from outside; an attempt to receive takes everything or
 //! nothing, and nobody sees one that is rolled back; a message is never lost, doubled or reordered; a node's
-//! ends are closed and cancelled when it ends. Deliberately not here: clocks and sockets, which are the
+//! ends are closed and cancelled when it returns, and cut when it panics. Deliberately not here: clocks and sockets, which are the
 //! kernel's and leno-io's; changing a graph while it runs.
 #![forbid(unsafe_code)]
 
@@ -65,6 +117,7 @@ mod cx;
 mod ends;
 mod error;
 mod event_loop;
+mod fate;
 mod flat;
 mod futures;
 mod graph;
@@ -86,7 +139,7 @@ mod state;
 
 pub use cx::{FreeCx, FutureCx, NodeCx};
 pub use ends::{Ends, Input, Output};
-pub use error::{BuildError, Deadlock, Until, Wait};
+pub use error::{BuildError, Deadlock, Halt, Until, Wait};
 pub use event_loop::EventLoop;
 pub use flat::Flat;
 pub use futures::{ReceiveFuture, SendFuture, SendStatus};

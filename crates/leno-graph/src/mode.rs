@@ -11,6 +11,7 @@ use core::task::{Context, Poll};
 use crate::channel::{Channel, Link};
 use crate::cx::{Caller, FutureCx, NodeCx};
 use crate::error::Deadlock;
+use crate::fate::Fate;
 use crate::run::Temperature;
 use crate::sender::Unsent;
 use crate::source::Source;
@@ -153,6 +154,18 @@ pub trait Sealed {
     fn forget(core: &Self::Core, ticket: &Self::Ticket);
     /// An end outside the graph comes (+1) or goes (-1).
     fn outside(core: &Self::Core, more: bool);
+    /// How it goes with the graph.
+    fn fate(core: &Self::Core) -> &Fate<Self>
+    where
+        Self: Schedule;
+    /// A channel, if someone has an end of it.
+    fn wire(core: &Self::Core, wire: usize) -> Option<Self::Any>
+    where
+        Self: Schedule;
+    /// As [`Self::receive`] of someone outside, but the panic of an iterator does not pass through it.
+    fn receive_with_care<X: Source<S = Self>>(source: &X) -> Result<Option<X::Item>, Deadlock>
+    where
+        Self: Schedule;
     /// Whether a node has run.
     fn temperature(core: &Self::Core, node: usize) -> Temperature;
     /// Ends all nodes.

@@ -10,15 +10,25 @@ use crate::error::BuildError;
 use crate::mode::Schedule;
 use crate::run::NodeId;
 
+/// What messages call whoever is none of the nodes.
+const OUTSIDE: &str = "outside";
+
 /// A description that grows until the graph is built.
 pub(crate) struct Plan<S: Schedule> {
     /// The graphs whose ends are known here, this one and those embedded in it, and where their nodes begin.
     pub(crate) ids: Vec<(u64, usize)>,
     pub(crate) nodes: Vec<NodePlan<S>>,
     pub(crate) wires: Vec<S::Any>,
-    /// Channels that are joined or selected together, by number.
-    pub(crate) groups: Vec<Vec<u64>>,
+    /// Channels that are joined or selected together.
+    pub(crate) groups: Vec<Group>,
     pub(crate) errors: Vec<BuildError>,
+}
+
+/// Channels that are joined or selected together, by number.
+#[derive(Clone, Debug)]
+pub(crate) struct Group {
+    pub(crate) wires: Vec<u64>,
+    pub(crate) is_join: bool,
 }
 
 /// A node that is to be.
@@ -60,6 +70,17 @@ pub(crate) struct WireAbout {
 pub(crate) struct Shape {
     pub(crate) nodes: Vec<NodeAbout>,
     pub(crate) wires: Vec<WireAbout>,
+    /// Joins and selects that are kept outside; those that have channels in common are one.
+    pub(crate) kept: Vec<Kept>,
+}
+
+/// A join or select that is kept outside: like a node that takes from several channels.
+#[derive(Clone, Debug)]
+pub(crate) struct Kept {
+    /// Its channels, by index.
+    pub(crate) wires: Vec<usize>,
+    /// Whether there are only joins in it: then it takes one message of each channel at a time.
+    pub(crate) is_join: bool,
 }
 
 impl<S: Schedule> Plan<S> {
@@ -147,8 +168,34 @@ impl<S: Schedule> Plan<S> {
                 outside_receivers: receivers.saturating_sub(receiving),
             }
         });
-        let wires = wires.collect();
-        Shape { nodes, wires }
+        let wires: Vec<WireAbout> = wires.collect();
+        let kept = self.kept(&wires);
+        Shape { nodes, wires, kept }
+    }
+
+    /// Joins and selects from which someone outside receives.
+    fn kept(&self, wires: &[WireAbout]) -> Vec<Kept> {
+        let mut all: Vec<Kept> = Vec::new();
+        for group in &self.groups {
+            let is_own =
+                |wire: &WireAbout| wire.outside_receivers > 0 && group.wires.contains(&wire.number);
+            let own = wires.iter().enumerate().filter(|(_, wire)| is_own(wire));
+            let mut own = Kept { wires: own.map(|(i, _)| i).collect(), is_join: group.is_join };
+            all.retain(|other| {
+                let is_one = other.wires.iter().any(|wire| own.wires.contains(wire));
+                if is_one {
+                    own.wires.extend(&other.wires);
+                    own.is_join &= other.is_join;
+                }
+                !is_one
+            });
+            own.wires.sort_unstable();
+            own.wires.dedup();
+            if own.wires.len() > 1 {
+                all.push(own);
+            }
+        }
+        all
     }
 
     /// Links all channels to what will run the graph.
@@ -174,13 +221,14 @@ impl<S: Schedule> Plan<S> {
         let mut gates: HashMap<u64, Arc<Mutex<()>>> = HashMap::new();
         for group in &self.groups {
             let gate = Arc::new(Mutex::new(()));
-            let old: Vec<_> = group.iter().filter_map(|wire| gates.get(wire).cloned()).collect();
+            let wires = &group.wires;
+            let old: Vec<_> = wires.iter().filter_map(|wire| gates.get(wire).cloned()).collect();
             for known in gates.values_mut() {
                 if old.iter().any(|other| Arc::ptr_eq(other, known)) {
                     *known = gate.clone();
                 }
             }
-            gates.extend(group.iter().map(|wire| (*wire, gate.clone())));
+            gates.extend(wires.iter().map(|wire| (*wire, gate.clone())));
         }
         gates
     }
@@ -196,8 +244,24 @@ impl Shape {
         self.names(&wire.consumers, wire.outside_receivers)
     }
 
+    /// The same graph, with a node that takes one of each in the place of each join that is kept outside.
+    /// `None` if there is a select among those.
+    pub(crate) fn with_joins(&self) -> Option<Shape> {
+        let mut shape = Shape { kept: Vec::new(), ..self.clone() };
+        for kept in &self.kept {
+            let node = shape.nodes.len();
+            let inputs: Vec<u64> = kept.wires.iter().map(|wire| self.wires[*wire].number).collect();
+            let rates = Some((vec![1; inputs.len()], Vec::new()));
+            let name = OUTSIDE.to_owned();
+            let (outputs, first) = (Vec::new(), None);
+            shape.nodes.push(NodeAbout { name, is_free: false, inputs, outputs, rates, first });
+            kept.wires.iter().for_each(|wire| shape.wires[*wire].consumers.push(node));
+        }
+        self.kept.iter().all(|kept| kept.is_join).then_some(shape)
+    }
+
     pub(crate) fn names(&self, nodes: &[usize], outside: usize) -> Vec<String> {
         let names = nodes.iter().map(|node| self.nodes[*node].name.clone());
-        names.chain((0..outside).map(|_| "outside".to_owned())).collect()
+        names.chain((0..outside).map(|_| OUTSIDE.to_owned())).collect()
     }
 }

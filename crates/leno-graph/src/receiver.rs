@@ -1,7 +1,8 @@
 //! Ends to receive from: of a node, and outside.
 
 use crate::cx::{Caller, FreeCx, NodeCx};
-use crate::error::Deadlock;
+use crate::error::{Deadlock, Halt};
+use crate::fate;
 use crate::mode::Sealed as _;
 use crate::source::Source;
 use crate::state::Take;
@@ -42,7 +43,19 @@ impl<X: Source> Receiver<X> {
     /// ```
     #[inline(always)]
     pub fn receive(&self, cx: &NodeCx<'_, X::S>) -> Option<X::Item> {
-        X::S::receive(Caller::Node(cx), &self.source).ok().flatten()
+        match X::S::receive(Caller::Node(cx), &self.source) {
+            Ok(Some(item)) => Some(item),
+            _ => self.ended(),
+        }
+    }
+
+    /// No more will come: it unwinds if that is because of a panic.
+    #[cold]
+    pub(crate) fn ended(&self) -> Option<X::Item> {
+        if self.source.is_cut() {
+            fate::unwind();
+        }
+        None
     }
 
     /// All messages until no more will come.
@@ -54,14 +67,26 @@ impl<X: Source> Receiver<X> {
     pub fn try_receive(&self, _: &FreeCx<'_, X::S>) -> Option<X::Item> {
         match self.source.receive(false) {
             Take::Got(item) => Some(item),
-            Take::Empty | Take::Closed => None,
+            Take::Closed => self.ended(),
+            Take::Empty => None,
         }
     }
 
     /// Receives no more, from none of its channels. Whether it did until now. When all ends to receive
     /// from a channel are cancelled, what is in it is dropped, and sends are refused.
     pub fn cancel(&self) -> bool {
-        self.source.leave()
+        let is_doubtful = X::S::fate(&self.source.linked().core).is_doubtful();
+        if is_doubtful { self.source.abandon() } else { self.source.leave(false) }
+    }
+}
+
+impl<X: Source> Drop for Receiver<X> {
+    fn drop(&mut self) {
+        let mut is_doubtful = false;
+        self.source.each_linked(&mut |linked| is_doubtful = X::S::fate(&linked.core).is_doubtful());
+        if is_doubtful {
+            self.source.abandon();
+        }
     }
 }
 
@@ -79,7 +104,8 @@ impl<X: Source> Outlet<X> {
         Outlet { source }
     }
 
-    /// Receives a message. `None` when no more will come. Starts whoever is to send it.
+    /// Receives a message. `None` when no more will come, and no node has panicked. Starts whoever is to
+    /// send it.
     ///
     /// # Blocking
     /// Until there is one: runs the nodes of a sequential graph meanwhile, parks the calling coroutine or
@@ -89,8 +115,10 @@ impl<X: Source> Outlet<X> {
     /// When the calling coroutine is to exit, its stack unwinds.
     ///
     /// # Panics
-    /// When it would have to wait for ever, and with the panic of a node of a sequential graph; inside a
-    /// future that a core polls, if it would have to wait.
+    /// With the panic of a node, when all that was sent before has been received: the first time with what
+    /// that panicked with, then with a message that names it. When it would have to wait for ever. When
+    /// the [`Run`](crate::Run) was dropped before all was sent. Inside a future that a core polls, if it would
+    /// have to wait.
     ///
     /// # Examples
     /// ```
@@ -109,29 +137,68 @@ impl<X: Source> Outlet<X> {
     #[inline(always)]
     pub fn receive(&self) -> Option<X::Item> {
         match X::S::receive(Caller::Outside, &self.source) {
-            Ok(item) => item,
-            Err(deadlock) => refuse(&deadlock),
+            Ok(Some(item)) => Some(item),
+            Ok(None) => self.raise(None),
+            Err(deadlock) => self.raise(Some(deadlock)),
         }
     }
 
-    /// As [`Self::receive`], with an error instead of a panic.
+    /// As [`Self::receive`], waiting as that does, with an error instead of a panic.
     ///
     /// # Errors
-    /// When it would have to wait for ever: who waits for whom. Nothing is lost.
-    pub fn try_receive(&self) -> Result<Option<X::Item>, Deadlock> {
-        X::S::receive(Caller::Outside, &self.source)
+    /// When it would have to wait for ever: who waits for whom; nothing is lost. When a node has panicked:
+    /// which one. When the graph was dropped before all was sent.
+    ///
+    /// # Examples
+    /// ```
+    /// use leno_graph::{Graph, Halt};
+    ///
+    /// let mut graph = Graph::deterministic().parallel(1);
+    /// let (tx, rx) = graph.channel(1);
+    /// graph.node("divides", tx, |cx, tx| {
+    ///     for divisor in [2, 1, 0] {
+    ///         tx.send(cx, 10_u32.checked_div(divisor).expect("a divisor"));
+    ///     }
+    /// });
+    /// let run = graph.build()?;
+    /// let rx = run.outlet(rx);
+    /// assert_eq!([rx.checked_receive(), rx.checked_receive()], [Ok(Some(5)), Ok(Some(10))]);
+    /// let halt = rx.checked_receive().unwrap_err();
+    /// assert_eq!(halt.to_string(), "node 'divides' has panicked: a divisor");
+    /// assert!(matches!(halt, Halt::Panicked { .. }));
+    /// # Ok::<(), leno_graph::BuildError>(())
+    /// ```
+    #[track_caller]
+    pub fn checked_receive(&self) -> Result<Option<X::Item>, Halt> {
+        match X::S::receive_with_care(&self.source) {
+            Ok(Some(item)) => Ok(Some(item)),
+            Ok(None) => self.halt(None).map_or(Ok(None), Err),
+            Err(deadlock) => self.halt(Some(deadlock)).map_or(Ok(None), Err),
+        }
+    }
+
+    /// Why there is no message, unless because no more will come.
+    fn halt(&self, why: Option<Deadlock>) -> Option<Halt> {
+        let panicked = X::S::fate(&self.source.linked().core).panicked();
+        let dropped = self.source.is_cut().then_some(Halt::Dropped);
+        panicked.or(dropped).or(why.map(Halt::Deadlock))
+    }
+
+    /// Panics, if there is a reason.
+    #[cold]
+    #[track_caller]
+    fn raise(&self, why: Option<Deadlock>) -> Option<X::Item> {
+        let halt = self.halt(why)?;
+        if std::thread::panicking() {
+            return None;
+        }
+        X::S::fate(&self.source.linked().core).raise(&halt)
     }
 
     /// Receives no more. Whether it did until now.
     pub fn cancel(&self) -> bool {
-        self.source.leave()
+        self.source.leave(false)
     }
-}
-
-#[cold]
-#[track_caller]
-fn refuse(deadlock: &Deadlock) -> ! {
-    panic!("{deadlock}")
 }
 
 impl<X: Source> Iterator for Outlet<X> {
@@ -145,7 +212,7 @@ impl<X: Source> Iterator for Outlet<X> {
 
 impl<X: Source> Drop for Outlet<X> {
     fn drop(&mut self) {
-        self.source.leave();
+        self.source.leave(false);
         let mut taps = 0;
         self.source.each(&mut |_| taps += 1);
         let core = &self.source.linked().core;

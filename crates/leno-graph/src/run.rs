@@ -16,7 +16,8 @@ use crate::state::Counters;
 
 /// A graph that is built. Nothing runs before the first send or receive from outside; then each node
 /// starts when something is first expected from it, or for it. Dropping it ends all its nodes, so keep it
-/// while its ends are used.
+/// while its ends are used: an [`Outlet`] whose graph was dropped before everything was sent panics, for
+/// what it has given is not all. Dropping it raises no panic of a node; [`finish`](Run::finish) does.
 pub struct Run<D: Determinism, S: Schedule> {
     pub(crate) core: S::Core,
     /// All its channels; what runs it does not keep them.
@@ -58,9 +59,15 @@ pub enum Temperature {
     Ended,
 }
 
+impl Temperature {
+    pub(crate) fn is_ended(self) -> bool {
+        self == Temperature::Ended
+    }
+}
+
 impl<D: Determinism, S: Schedule> Run<D, S> {
     /// Opens an end to receive from outside. It does not keep the graph: when the [`Run`] is dropped, it
-    /// gives what is in its channel, and then nothing.
+    /// gives what is in its channel, and then panics, unless that was all ([`Halt::Dropped`](crate::Halt)).
     ///
     /// # Panics
     /// If it is of another graph.
@@ -125,7 +132,8 @@ impl<D: Determinism> Run<D, Sequential> {
         self.core.start_early(node.place(&self.ids));
     }
 
-    /// Runs all nodes that have started, and those for which there are messages, to their ends.
+    /// Runs all nodes that have started, and those for which there are messages, to their ends. When it
+    /// returns, no node has panicked.
     ///
     /// # Blocking
     /// The calling thread, or coroutine.
@@ -134,7 +142,7 @@ impl<D: Determinism> Run<D, Sequential> {
     /// When some can never go on, unless someone outside sends or receives: who waits for what.
     ///
     /// # Panics
-    /// With the panic of a node.
+    /// With the panic of a node, after the others have ended: see [`Outlet::receive`].
     #[track_caller]
     pub fn finish(&self) -> Result<(), Deadlock> {
         self.core.finish()
@@ -151,7 +159,7 @@ impl<D: Determinism> Run<D, Parallel> {
         <Parallel as crate::mode::Sealed>::start(&self.core, node.place(&self.ids));
     }
 
-    /// Waits until all nodes that have started have ended.
+    /// Waits until all nodes that have started have ended. When it returns, no node has panicked.
     ///
     /// # Blocking
     /// Parks the calling coroutine, or blocks the calling thread.
@@ -161,6 +169,10 @@ impl<D: Determinism> Run<D, Parallel> {
     ///
     /// # Errors
     /// When some can never go on, unless someone outside sends or receives: who waits for what.
+    ///
+    /// # Panics
+    /// With the panic of a node, after the others have ended: see [`Outlet::receive`].
+    #[track_caller]
     pub fn finish(&self) -> Result<(), Deadlock> {
         self.core.finish()
     }

@@ -77,9 +77,18 @@ impl<A: Source, B: Source<S = A::S>> Sealed for Select<A, B> {
         unreachable!("deterministic graphs, which receive in order, have no selects")
     }
 
-    fn leave(&self) -> bool {
-        let left = self.left.leave();
-        self.right.leave() || left
+    fn leave(&self, is_cut: bool) -> bool {
+        let left = self.left.leave(is_cut);
+        self.right.leave(is_cut) || left
+    }
+
+    fn abandon(&self) -> bool {
+        let left = self.left.abandon();
+        self.right.abandon() || left
+    }
+
+    fn is_cut(&self) -> bool {
+        self.left.is_cut() || self.right.is_cut()
     }
 
     fn linked(&self) -> &Linked<A::S> {

@@ -2,9 +2,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use crate::channel::Channel;
+use crate::channel::{Channel, Link as _};
 use crate::cx::{Caller, FreeCx, NodeCx};
-use crate::error::Deadlock;
+use crate::error::{Deadlock, Halt};
+use crate::fate;
 use crate::mode::Schedule;
 use crate::state::Push;
 
@@ -25,11 +26,33 @@ impl<T, S: Schedule> Tip<T, S> {
     }
 
     pub(crate) fn close(&self) -> bool {
+        self.end(false)
+    }
+
+    fn end(&self, is_cut: bool) -> bool {
         let is_first = self.is_open.swap(false, Relaxed);
         if is_first {
-            self.channel.close_sender();
+            self.channel.close_sender(is_cut);
         }
         is_first
+    }
+
+    /// Closes it while the stack of its node may unwind; see [`fate`](crate::fate).
+    fn abandon(&self) -> bool {
+        let is_first = self.is_open.swap(false, Relaxed);
+        if is_first {
+            let linked = self.channel.linked();
+            fate::abandon(linked, true, || self.channel.close_sender(true));
+        }
+        is_first
+    }
+
+    /// Nobody receives what the calling node sends: it unwinds if that is because of a panic.
+    #[cold]
+    pub(crate) fn refused(&self) {
+        if self.is_open() && self.channel.state().is_broken {
+            fate::unwind();
+        }
     }
 
     fn offer(&self, caller: Caller<'_, '_, S>, value: T) -> Result<(), Unsent<T>> {
@@ -49,7 +72,7 @@ impl<T, S: Schedule> Clone for Tip<T, S> {
 
 impl<T, S: Schedule> Drop for Tip<T, S> {
     fn drop(&mut self) {
-        self.close();
+        self.end(self.channel.is_dropped());
     }
 }
 
@@ -98,7 +121,13 @@ impl<T, S: Schedule> Sender<T, S> {
         }
         match S::hand_in(cx, &self.tip.channel, value) {
             None => true,
-            Some(value) => self.tip.offer(Caller::Node(cx), value).is_ok(),
+            Some(value) => match self.tip.offer(Caller::Node(cx), value) {
+                Ok(()) => true,
+                Err(_) => {
+                    self.tip.refused();
+                    false
+                }
+            },
         }
     }
 
@@ -107,7 +136,10 @@ impl<T, S: Schedule> Sender<T, S> {
     /// # Errors
     /// The message, if it was not sent.
     pub fn offer(&self, cx: &NodeCx<'_, S>, value: T) -> Result<(), T> {
-        self.tip.offer(Caller::Node(cx), value).map_err(|unsent| unsent.value)
+        self.tip.offer(Caller::Node(cx), value).map_err(|unsent| {
+            self.tip.refused();
+            unsent.value
+        })
     }
 
     /// Sends a message if there is room for it now. Only a node that need not be deterministic can ask.
@@ -125,14 +157,30 @@ impl<T, S: Schedule> Sender<T, S> {
                 linked.start_consumers();
                 Ok(())
             }
-            Push::Full(value) | Push::Refused(value) => Err(value),
+            Push::Full(value) => Err(value),
+            Push::Refused(value) => {
+                self.tip.refused();
+                Err(value)
+            }
         }
     }
 
     /// Sends no more. Whether it could until now. When all ends to send through are closed, receivers
     /// take what is in the channel, and then get the close.
     pub fn close(&self) -> bool {
-        self.tip.close()
+        if self.is_doubtful() { self.tip.abandon() } else { self.tip.close() }
+    }
+
+    fn is_doubtful(&self) -> bool {
+        self.tip.channel.get_linked().is_some_and(|linked| S::fate(&linked.core).is_doubtful())
+    }
+}
+
+impl<T, S: Schedule> Drop for Sender<T, S> {
+    fn drop(&mut self) {
+        if self.is_doubtful() {
+            self.tip.abandon();
+        }
     }
 }
 
@@ -156,7 +204,8 @@ impl<T, S: Schedule> Inlet<T, S> {
         Inlet { tip }
     }
 
-    /// Sends a message into the graph: whether it is in the channel. Starts whoever is to receive it.
+    /// Sends a message into the graph: whether it is in the channel; it is not if nobody receives any more,
+    /// or the graph was dropped. Starts whoever is to receive it.
     ///
     /// # Blocking
     /// While the channel is full: runs the nodes of a sequential graph meanwhile, parks the calling
@@ -166,8 +215,8 @@ impl<T, S: Schedule> Inlet<T, S> {
     /// When the calling coroutine is to exit, its stack unwinds, and the message is dropped.
     ///
     /// # Panics
-    /// When it would have to wait for ever, and with the panic of a node of a sequential graph; inside a
-    /// future that a core polls, if it would have to wait.
+    /// With the panic of a node, if nobody receives any more because of that; when it would have to wait
+    /// for ever; inside a future that a core polls, if it would have to wait.
     ///
     /// # Examples
     /// ```
@@ -189,22 +238,30 @@ impl<T, S: Schedule> Inlet<T, S> {
     /// ```
     #[track_caller]
     pub fn send(&self, value: T) -> bool {
-        match self.tip.offer(Caller::Outside, value) {
-            Ok(()) => true,
-            Err(Unsent { why: None, .. }) => false,
-            Err(Unsent { why: Some(deadlock), .. }) => panic!("{deadlock}"),
+        match self.checked_send(value) {
+            Ok(is_sent) => is_sent,
+            Err(_) if std::thread::panicking() => false,
+            Err(halt) => S::fate(&self.tip.channel.linked().core).raise(&halt),
         }
     }
 
-    /// As [`Self::send`], with an error instead of a panic.
+    /// As [`Self::send`], waiting as that does, with an error instead of a panic.
     ///
     /// # Errors
-    /// When it would have to wait for ever: who waits for whom. The message is dropped.
-    pub fn try_send(&self, value: T) -> Result<bool, Deadlock> {
+    /// When it would have to wait for ever: who waits for whom. When nobody receives any more because a
+    /// node has panicked: which one. The message is dropped.
+    #[track_caller]
+    pub fn checked_send(&self, value: T) -> Result<bool, Halt> {
+        let channel = &self.tip.channel;
+        let panicked = || S::fate(&channel.linked().core).panicked();
         match self.tip.offer(Caller::Outside, value) {
             Ok(()) => Ok(true),
-            Err(Unsent { why: None, .. }) => Ok(false),
-            Err(Unsent { why: Some(deadlock), .. }) => Err(deadlock),
+            Err(Unsent { why: None, .. }) => {
+                let is_broken = self.tip.is_open() && channel.state().is_broken;
+                let halt = if is_broken { panicked() } else { None };
+                halt.map_or(Ok(false), Err)
+            }
+            Err(Unsent { why: Some(why), .. }) => Err(panicked().unwrap_or(Halt::Deadlock(why))),
         }
     }
 
@@ -216,6 +273,7 @@ impl<T, S: Schedule> Inlet<T, S> {
 
 impl<T, S: Schedule> Drop for Inlet<T, S> {
     fn drop(&mut self) {
+        self.tip.close();
         S::outside(&self.tip.channel.linked().core, false);
     }
 }

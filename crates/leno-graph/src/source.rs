@@ -8,6 +8,7 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::channel::{Channel, Link, Linked};
+use crate::fate;
 use crate::mode::Schedule;
 use crate::state::Take;
 
@@ -29,7 +30,12 @@ impl<S: Schedule, E, F: FnMut(&Linked<S>) -> Result<(), E>> Pause<S> for F {
     }
 }
 
-/// What can be received from.
+/// What can be received from: one channel is a [`Tap`], several are a [`Join`](crate::Join), a
+/// [`JoinAll`](crate::JoinAll) or a [`Select`](crate::Select).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not what can be received from",
+    note = "an end to receive messages of type `T` from one channel is a `Receiver<Tap<T, S>>`"
+)]
 pub trait Source: Sealed {}
 
 /// What a source consists of; nobody else can make one.
@@ -80,8 +86,12 @@ pub trait Sealed {
     fn give_back(&self, item: Self::Item);
     /// Receives in the order of channel numbers; `pause` waits for a message in a channel.
     fn in_order<W: Pause<Self::S>>(&self, pause: &mut W) -> Result<Option<Self::Item>, W::Error>;
-    /// Receives no more. Whether it did until now.
-    fn leave(&self) -> bool;
+    /// Receives no more, because it is cut off or else by itself. Whether it did until now.
+    fn leave(&self, is_cut: bool) -> bool;
+    /// The same, while the stack of its node may unwind; see [`fate`](crate::fate).
+    fn abandon(&self) -> bool;
+    /// Whether the end that it got was a cut.
+    fn is_cut(&self) -> bool;
     /// Where one of its channels is.
     fn linked(&self) -> &Linked<Self::S>;
 
@@ -102,12 +112,22 @@ pub trait Sealed {
 pub struct Tap<T, S: Schedule> {
     pub(crate) channel: S::Ref<Channel<T, S>>,
     is_open: AtomicBool,
+    /// Whether the end that it got was a cut.
+    saw_cut: AtomicBool,
 }
 
 impl<T, S: Schedule> Tap<T, S> {
     pub(crate) fn new(channel: S::Ref<Channel<T, S>>) -> Tap<T, S> {
         channel.add_receiver();
-        Tap { channel, is_open: AtomicBool::new(true) }
+        Tap { channel, is_open: AtomicBool::new(true), saw_cut: AtomicBool::new(false) }
+    }
+
+    /// No more will come.
+    #[cold]
+    fn note_end(&self) {
+        if self.channel.state().is_cut {
+            self.saw_cut.store(true, Relaxed);
+        }
     }
 }
 
@@ -120,7 +140,7 @@ impl<T, S: Schedule> Clone for Tap<T, S> {
 
 impl<T, S: Schedule> Drop for Tap<T, S> {
     fn drop(&mut self) {
-        self.leave();
+        self.leave(self.channel.is_dropped());
     }
 }
 
@@ -139,10 +159,19 @@ impl<T, S: Schedule> Sealed for Tap<T, S> {
     }
 
     fn peek(&self) -> Take<()> {
-        let state = self.channel.state();
-        match self.is_open.load(Relaxed) && state.has_message() {
+        if !self.is_open.load(Relaxed) {
+            return Take::Closed;
+        }
+        let (has_message, can_take) = {
+            let state = self.channel.state();
+            (state.has_message(), state.can_take())
+        };
+        match has_message {
             true => Take::Got(()),
-            false if state.can_take() || !self.is_open.load(Relaxed) => Take::Closed,
+            false if can_take => {
+                self.note_end();
+                Take::Closed
+            }
             false => Take::Empty,
         }
     }
@@ -152,7 +181,11 @@ impl<T, S: Schedule> Sealed for Tap<T, S> {
         if !self.is_open.load(Relaxed) {
             return Take::Closed;
         }
-        self.channel.state().take()
+        let taken = self.channel.state().take();
+        if matches!(taken, Take::Closed) {
+            self.note_end();
+        }
+        taken
     }
 
     #[inline(always)]
@@ -172,22 +205,40 @@ impl<T, S: Schedule> Sealed for Tap<T, S> {
             }
             match self.channel.take() {
                 Take::Got(value) => return Ok(Some(value)),
-                Take::Closed => return Ok(None),
+                Take::Closed => {
+                    self.note_end();
+                    return Ok(None);
+                }
                 Take::Empty => match S::feed(&self.channel) {
                     Take::Got(value) => return Ok(Some(value)),
-                    Take::Closed => return Ok(None),
+                    Take::Closed => {
+                        self.note_end();
+                        return Ok(None);
+                    }
                     Take::Empty => pause.pause(self.linked())?,
                 },
             }
         }
     }
 
-    fn leave(&self) -> bool {
+    fn leave(&self, is_cut: bool) -> bool {
         let is_first = self.is_open.swap(false, Relaxed);
         if is_first {
-            self.channel.cancel_receiver();
+            self.channel.cancel_receiver(is_cut);
         }
         is_first
+    }
+
+    fn abandon(&self) -> bool {
+        let is_first = self.is_open.swap(false, Relaxed);
+        if is_first {
+            fate::abandon(self.linked(), false, || self.channel.cancel_receiver(true));
+        }
+        is_first
+    }
+
+    fn is_cut(&self) -> bool {
+        self.saw_cut.load(Relaxed)
     }
 
     fn linked(&self) -> &Linked<S> {

@@ -23,6 +23,9 @@ pub(crate) struct State<T, K> {
     pub(crate) is_chain: bool,
     pub(crate) senders: usize,
     receivers: usize,
+    /// Whether a sender, or a receiver, has not ended by itself, but by a panic or with the graph.
+    pub(crate) is_cut: bool,
+    pub(crate) is_broken: bool,
     pub(crate) to_send: Vec<K>,
     pub(crate) to_receive: Vec<K>,
     sent: u64,
@@ -79,6 +82,8 @@ impl<T, K> State<T, K> {
             is_chain: false,
             senders: 0,
             receivers: 0,
+            is_cut: false,
+            is_broken: false,
             to_send: Vec::new(),
             to_receive: Vec::new(),
             sent: 0,

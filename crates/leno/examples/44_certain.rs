@@ -41,5 +41,5 @@ fn main() {
     });
     println!("\n{}", graph.guarantees().expect("it can be built"));
     let run = graph.build().expect("it can be built");
-    println!("{}", run.outlet(said).try_receive().expect_err("nobody begins"));
+    println!("{}", run.outlet(said).checked_receive().expect_err("nobody begins"));
 }

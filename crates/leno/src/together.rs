@@ -14,7 +14,7 @@ use std::task::Wake;
 
 use crate::channel::Source;
 use crate::fibre::chip::Transducer;
-use crate::graph::{Deterministic, Graph, Input, Output, Sequential, Tap};
+use crate::graph::{Deterministic, Graph, Halt, Input, Output, Sequential, Tap};
 use crate::kernel::Waiter;
 
 /// An end of a graph that a chip reads from, or writes to, on behalf of its nodes.
@@ -64,16 +64,22 @@ pub fn graph_chip<A: 'static, B: 'static>(
         let run = graph.build().unwrap_or_else(|wrong| panic!("graph '{name}': {wrong}"));
         let (to, from) = (run.inlet(to), run.outlet(from));
         loop {
-            match from.try_receive() {
+            match from.checked_receive() {
                 Ok(Some(value)) => out.write(cx, value),
                 Ok(None) => return,
                 // Its nodes want more.
-                Err(_) => match to.try_send(inp.read(cx)) {
+                Err(Halt::Deadlock(_)) => match to.checked_send(inp.read(cx)) {
                     Ok(true) => {}
                     Ok(false) => return,
-                    Err(deadlock) => panic!("graph '{name}': {deadlock}"),
+                    Err(Halt::Deadlock(deadlock)) => panic!("graph '{name}': {deadlock}"),
+                    Err(_) => break,
                 },
+                Err(_) => break,
             }
+        }
+        // A node has panicked: so does this.
+        if let Err(deadlock) = run.finish() {
+            panic!("graph '{name}': {deadlock}");
         }
     })
 }

@@ -52,7 +52,12 @@ impl<D: Determinism, S: Schedule> Graph<D, S> {
         }
         let mut shape = self.plan.shape();
         check(&shape, D::DETERMINISTIC)?;
-        let room = rates::room(&shape)?;
+        // Those outside who take one of each are part of the schedule, if there is one with them.
+        let with_joins = shape.with_joins().and_then(|shape| rates::room(&shape).ok());
+        let room = match with_joins {
+            Some(room) => room,
+            None => rates::room(&shape)?,
+        };
         for ((wire, about), room) in self.plan.wires.iter().zip(&mut shape.wires).zip(room) {
             if let Some(room) = room {
                 about.capacity = about.capacity.max(room as usize);

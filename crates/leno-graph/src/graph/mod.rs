@@ -16,7 +16,7 @@ use crate::ends::Input;
 use crate::error::BuildError;
 use crate::joinable::Joinable;
 use crate::mode::{Determinism, Deterministic, NonDeterministic, Parallel, Schedule, Sequential};
-use crate::plan::Plan;
+use crate::plan::{Group, Plan};
 use crate::run::NodeId;
 use crate::select::Select;
 use crate::source::Source;
@@ -117,20 +117,21 @@ impl<D: Determinism, S: Schedule> Graph<D, S> {
         let mut graphs = Vec::new();
         let source = ends.join(&mut graphs);
         assert!(!graphs.is_empty(), "a join of no channels");
-        self.combined(source, &graphs)
+        self.combined(source, &graphs, true)
     }
 
     fn combined<X: Source<S = S>, K: Determinism>(
         &mut self,
         source: X,
         graphs: &[u64],
+        is_join: bool,
     ) -> Input<X, K> {
-        let (mut group, mut names) = (Vec::new(), Vec::new());
+        let (mut wires, mut names) = (Vec::new(), Vec::new());
         source.each(&mut |wire| {
-            group.push(wire.number());
+            wires.push(wire.number());
             names.push(wire.name().to_owned());
         });
-        self.plan.groups.push(group);
+        self.plan.groups.push(Group { wires, is_join });
         if graphs.iter().any(|graph| !self.plan.knows(*graph)) {
             let channel = names.join("', '");
             self.plan.errors.push(BuildError::Foreign { channel, node: "a join or select".into() });
@@ -221,7 +222,7 @@ impl<S: Schedule> Graph<NonDeterministic, S> {
         L: Determinism,
     {
         let graphs = [left.graph, right.graph];
-        self.combined(Select { left: left.source, right: right.source }, &graphs)
+        self.combined(Select { left: left.source, right: right.source }, &graphs, false)
     }
 
     /// Takes in a deterministic graph, with all its nodes and channels: its rules hold for it as before,

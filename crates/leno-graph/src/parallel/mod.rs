@@ -15,9 +15,12 @@ mod schedule;
 mod start;
 mod waiting;
 
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::thread;
 
+use leno_context::unwind;
 use leno_kernel::{
     Budget, JoinHandle, Options, Start, System, Waiter, try_spawn, try_spawn_future,
 };
@@ -26,6 +29,7 @@ pub(crate) use start::{Body, Starter, as_future, iterator, on_stack};
 
 use crate::channel::Link;
 use crate::error::BuildError;
+use crate::fate::{self, Cut, Fate};
 use crate::mode::Parallel;
 use crate::run::Temperature;
 
@@ -49,6 +53,8 @@ pub struct Core {
     /// Kept by the ends and by whoever runs the graph: channels refer to this.
     wires: OnceLock<Box<[WeakWire]>>,
     busy: Mutex<Busy>,
+    /// Whether a node has panicked.
+    fate: Fate<Parallel>,
 }
 
 type AnyWire = Arc<dyn Link<Parallel> + Send + Sync>;
@@ -113,6 +119,7 @@ impl Core {
             nodes: OnceLock::new(),
             wires: OnceLock::new(),
             busy: Mutex::default(),
+            fate: Fate::new(),
         })
     }
 
@@ -169,7 +176,7 @@ impl Core {
 
     /// Says that a node has ended, whichever way, when it is dropped.
     pub(crate) fn ends(self: &Arc<Core>, node: usize) -> Ends {
-        Ends { core: self.clone(), node }
+        Ends { core: self.clone(), node, has_returned: false }
     }
 }
 
@@ -177,11 +184,29 @@ impl Core {
 pub(crate) struct Ends {
     core: Arc<Core>,
     node: usize,
+    /// Whether by itself.
+    has_returned: bool,
+}
+
+impl Ends {
+    /// The node has ended by itself, or by this panic, which is kept for those outside. An exit goes on.
+    fn say(&mut self, ended: thread::Result<()>) {
+        match ended {
+            Ok(()) => self.has_returned = true,
+            Err(payload) if unwind::is_exit(&*payload) => resume_unwind(payload),
+            Err(payload) if payload.is::<Cut>() => {}
+            Err(payload) => {
+                self.core.fate.fail(&self.core.node(self.node).name, Some(payload));
+            }
+        }
+    }
 }
 
 impl Drop for Ends {
     fn drop(&mut self) {
         self.core.node(self.node).temperature.store(ENDED, SeqCst);
+        // Those whom this wakes run before this node does no more.
+        fate::settle::<Parallel>(&self.core, self.node, !self.has_returned);
         self.core.rests(lock(&self.core.busy));
     }
 }

@@ -8,6 +8,7 @@ use super::{AnyWire, COLD, Core, HOT, Host, Starter, Ticket, lock, operate};
 use crate::channel::Channel;
 use crate::cx::{Caller, FutureCx, NodeCx};
 use crate::error::Deadlock;
+use crate::fate::Fate;
 use crate::mode::{Parallel, Sealed};
 use crate::run::Temperature;
 use crate::sender::Unsent;
@@ -137,11 +138,24 @@ impl Sealed for Parallel {
         core.tell_if_stuck(busy);
     }
 
+    fn fate(core: &Arc<Core>) -> &Fate<Parallel> {
+        &core.fate
+    }
+
+    fn wire(core: &Arc<Core>, wire: usize) -> Option<AnyWire> {
+        core.wire(wire)
+    }
+
+    fn receive_with_care<X: Source<S = Parallel>>(source: &X) -> Result<Option<X::Item>, Deadlock> {
+        operate::receive(Caller::Outside, source)
+    }
+
     fn temperature(core: &Arc<Core>, node: usize) -> Temperature {
         core.temperature(node)
     }
 
     fn drain(core: &Arc<Core>) {
+        core.fate.drop_all();
         for node in core.nodes.get().into_iter().flatten() {
             node.handle.cancel();
         }

@@ -4,8 +4,10 @@
 //! is attached for a quantum at a time, and others of the core run in between. Both are on one core, and
 //! end together.
 
-use core::future::Future;
-use core::pin::Pin;
+use core::future::{Future, poll_fn};
+use core::pin::{Pin, pin};
+use core::task::Poll;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use leno_kernel::{Budget, JoinHandle, Options, Sink, current_system, yield_now};
@@ -13,6 +15,7 @@ use leno_kernel::{Budget, JoinHandle, Options, Sink, current_system, yield_now};
 use super::Core;
 use crate::cx::{FutureCx, NodeCx};
 use crate::error::BuildError;
+use crate::fate::{Cutting, Fate};
 use crate::mode::Parallel;
 use crate::sender::{Sender, send_all};
 
@@ -34,10 +37,9 @@ pub(crate) fn on_stack(
     Box::new(move |core, node| {
         let core = core.clone();
         Body::Stack(Box::new(move || {
-            let (quantum, ends) = (core.quantum, core.ends(node));
+            let (quantum, mut ends) = (core.quantum, core.ends(node));
             let body = move || {
-                let _ends = ends;
-                body(NodeCx::new(core, node, ()));
+                ends.say(catch_unwind(AssertUnwindSafe(|| body(NodeCx::new(core, node, ())))));
             };
             match quantum {
                 Budget::Unlimited => body(),
@@ -54,10 +56,43 @@ pub(crate) fn as_future<F: Future<Output = ()> + Send + 'static>(
     Box::new(move |core, node| {
         let core = core.clone();
         Body::Future(Box::pin(async move {
-            let _ends = core.ends(node);
-            body(FutureCx::new(core.clone(), node)).await;
+            let mut ends = core.ends(node);
+            let make = || body(FutureCx::new(core.clone(), node));
+            let future = match catch_unwind(AssertUnwindSafe(make)) {
+                Ok(future) => future,
+                Err(payload) => return ends.say(Err(payload)),
+            };
+            // Dropped after the future: what a future that is not over holds is cut off.
+            let mut cutting = None;
+            let mut future = pin!(future);
+            let mut over = Over { fate: &core.fate, cutting: &mut cutting, is_over: false };
+            let ended = poll_fn(|context| {
+                let poll = || future.as_mut().poll(context);
+                match catch_unwind(AssertUnwindSafe(poll)) {
+                    Ok(polled) => polled.map(Ok),
+                    Err(payload) => Poll::Ready(Err(payload)),
+                }
+            });
+            let ended = ended.await;
+            over.is_over = ended.is_ok();
+            ends.say(ended);
         }))
     })
+}
+
+/// Has what is dropped after it be cut off, unless the node is over.
+struct Over<'a, 'c> {
+    fate: &'a Fate<Parallel>,
+    cutting: &'c mut Option<Cutting<'a>>,
+    is_over: bool,
+}
+
+impl Drop for Over<'_, '_> {
+    fn drop(&mut self) {
+        if !self.is_over {
+            *self.cutting = Some(self.fate.cut());
+        }
+    }
 }
 
 /// A node that is an iterator.

@@ -116,7 +116,16 @@ impl Core {
     }
 
     /// Waits until nobody runs.
+    #[track_caller]
     pub(crate) fn finish(&self) -> Result<(), Deadlock> {
+        let finished = self.wait_for_end();
+        if !std::thread::panicking() {
+            self.fate.raise_if_panicked();
+        }
+        finished
+    }
+
+    fn wait_for_end(&self) -> Result<(), Deadlock> {
         loop {
             let ticket = Ticket::new(Waiter::current(), false);
             let mut busy = lock(&self.busy);

@@ -141,7 +141,6 @@ impl Core {
             let node = self.node(top);
             node.want.set(Want::Nothing);
             let hands_over = self.run_node(top);
-            self.raise();
             if hands_over || self.is_satisfied(self.want(node.demander.get())) {
                 top = self.remove(top);
                 if top == OUTSIDE {
@@ -178,7 +177,6 @@ impl Core {
             node.demander.set(OUTSIDE);
             node.want.set(Want::Nothing);
             self.run_node(index);
-            self.raise();
             core::mem::forget(unlinks);
         }
     }
@@ -241,9 +239,13 @@ impl Core {
     /// Runs all who have started, and all who have something to receive, to their ends.
     #[track_caller]
     pub(crate) fn finish(self: &Rc<Core>) -> Result<(), Deadlock> {
-        if !self.is_chain {
-            return self.finish_loop();
-        }
+        let finished = if self.is_chain { self.finish_chain() } else { self.finish_loop() };
+        self.fate.raise_if_panicked();
+        finished
+    }
+
+    #[track_caller]
+    fn finish_chain(self: &Rc<Core>) -> Result<(), Deadlock> {
         let count = self.nodes.get().map_or(0, |nodes| nodes.len());
         loop {
             let has_input = |node: usize| {

@@ -25,27 +25,30 @@ pub struct Feed<T> {
 /// ended.
 #[inline(always)]
 pub(super) fn ask_outside<T>(feed: &Feed<T>, channel: &Channel<T, Sequential>) -> Option<T> {
-    let ends = Ends(channel, feed.node);
+    let falls = Falls(channel, feed.node);
     let value = feed.iterator.borrow_mut().next();
-    if value.is_some() {
-        core::mem::forget(ends);
-        channel.state().pass();
+    core::mem::forget(falls);
+    match value {
+        Some(_) => channel.state().pass(),
+        None => channel.linked().core.end(feed.node),
     }
     value
 }
 
-/// Ends an iterator that gives nothing any more, or panics.
-struct Ends<'a, T>(&'a Channel<T, Sequential>, usize);
+/// Ends an iterator that panics; whoever asked it gets what it panicked with.
+struct Falls<'a, T>(&'a Channel<T, Sequential>, usize);
 
-impl<T> Drop for Ends<'_, T> {
+impl<T> Drop for Falls<'_, T> {
     fn drop(&mut self) {
         let core = &self.0.linked().core;
-        core.end(core.node(self.1));
+        let node = core.node(self.1);
+        core.fate.fail(&node.name, None);
+        node.has_fallen.set(true);
+        core.end(self.1);
     }
 }
 
-/// Asks an iterator for a message, on behalf of a node. `Empty` if it has panicked, which has to reach the
-/// one outside.
+/// Asks an iterator for a message, on behalf of a node. If it panics, its channel is cut.
 #[inline(always)]
 pub(super) fn ask<T>(feed: &Feed<T>, channel: &Channel<T, Sequential>) -> Take<T> {
     let next = || feed.iterator.borrow_mut().next();
@@ -55,15 +58,14 @@ pub(super) fn ask<T>(feed: &Feed<T>, channel: &Channel<T, Sequential>) -> Take<T
             Take::Got(value)
         }
         Ok(None) => {
-            let core = &channel.linked().core;
-            core.end(core.node(feed.node));
+            channel.linked().core.end(feed.node);
             Take::Closed
         }
         Err(payload) => {
             let core = &channel.linked().core;
-            core.end(core.node(feed.node));
-            core.payload.set(Some(payload));
-            Take::Empty
+            core.fall(feed.node, payload);
+            core.end(feed.node);
+            Take::Closed
         }
     }
 }

@@ -11,11 +11,10 @@
 //!   they wait for.
 //! - Senders with stacks are run by anyone, for each has a stack of its own. Futures are polled by the one
 //!   outside alone: a row of them would nest on one stack.
-//! - A panic does not unwind who ran the sender, but the one outside: it ends its own stack only, and is
-//!   kept while the others suspend.
+//! - A panic does not unwind who ran the sender: it ends its own stack only, and cuts its channels; who
+//!   receives from them finds that. See [`fate`](crate::fate).
 
 use core::task::{Context, Waker};
-use std::panic::resume_unwind;
 use std::rc::Rc;
 
 use leno_coroutine::Step;
@@ -30,7 +29,11 @@ impl Core {
     /// Runs whoever sends into a channel, if it can go on: those with stacks, and for the one outside also
     /// futures. Whether it has handed control over again, with a message.
     #[inline(always)]
-    pub(super) fn await_by_hand(&self, linked: &Linked<Sequential>, is_outside: bool) -> bool {
+    pub(super) fn await_by_hand(
+        self: &Rc<Core>,
+        linked: &Linked<Sequential>,
+        is_outside: bool,
+    ) -> bool {
         let Some(node) = &linked.producer else { return false };
         if !node.can_go_on.get() {
             return false;
@@ -55,7 +58,9 @@ impl Core {
                 linked.set_awaited(true);
                 // It is asked again, with a waker of its own, if it awaits something that is none of the graph's.
                 let mut context = Context::from_waker(Waker::noop());
-                future.borrow_mut().as_mut().poll(&mut context).is_ready()
+                self.run_here(linked.producers[0], || {
+                    future.borrow_mut().as_mut().poll(&mut context).is_ready()
+                })
             }
             _ => {
                 core::mem::forget(ends);
@@ -66,7 +71,7 @@ impl Core {
         core::mem::forget(ends);
         if is_over {
             drop(runner);
-            self.end(node);
+            self.end(linked.producers[0]);
         }
         node.can_go_on.get()
     }
@@ -78,7 +83,6 @@ impl Core {
         self: &Rc<Core>,
         linked: &Linked<Sequential>,
     ) -> Result<(), Deadlock> {
-        self.raise();
         let want = Want::Receive(linked.index);
         if self.is_satisfied(want) {
             return Ok(());
@@ -97,27 +101,10 @@ impl Core {
         linked: &Linked<Sequential>,
     ) -> Result<(), Option<Deadlock>> {
         let want = Want::Receive(linked.index);
-        if self.is_worth_a_look(want) {
+        if self.is_satisfied(want) {
             return Ok(());
         }
         self.node(cx.node).want.set(want);
         self.suspend(cx, false).then_some(()).ok_or(None)
-    }
-
-    /// Whether a node need not wait. It does if someone has panicked, which has to reach the one outside.
-    pub(super) fn is_worth_a_look(&self, want: Want) -> bool {
-        let payload = self.payload.take();
-        let is_none = payload.is_none();
-        self.payload.set(payload);
-        is_none && self.is_satisfied(want)
-    }
-
-    /// Goes on with a panic, if there was one.
-    #[inline(always)]
-    #[track_caller]
-    pub(super) fn raise(&self) {
-        if let Some(payload) = self.payload.take() {
-            resume_unwind(payload);
-        }
     }
 }

@@ -11,7 +11,6 @@ mod poll;
 mod schedule;
 mod start;
 
-use core::any::Any;
 use core::cell::{Cell, OnceCell, RefCell};
 use core::task::Context;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -28,6 +27,7 @@ use crate::channel::{Link, Linked};
 use crate::cx::NodeCx;
 use crate::error::Deadlock;
 use crate::event_loop::EventLoop;
+use crate::fate::{self, Cut, Fate, Payload};
 use crate::mode::Sequential;
 use crate::run::Temperature;
 
@@ -41,15 +41,13 @@ pub struct Core {
     nodes: OnceCell<Box<[Rc<Node>]>>,
     /// Kept by the ends and by whoever runs the graph: channels refer to this.
     wires: OnceCell<Box<[Weak<dyn Link<Sequential>>]>>,
-    /// What a node has panicked with that another node had run: on its way to the one outside.
-    payload: Cell<Option<Payload>>,
+    /// Whether a node has panicked.
+    fate: Fate<Sequential>,
     /// What the one outside waits for.
     root: Cell<Want>,
     is_running: Cell<bool>,
     pub(crate) events: EventLoop,
 }
-
-type Payload = Box<dyn Any + Send>;
 
 /// One node.
 #[doc(hidden)]
@@ -67,6 +65,8 @@ pub struct Node {
     /// Whether it is among the event loop's tasks.
     is_queued: Cell<bool>,
     temperature: Cell<Temperature>,
+    /// Whether it has ended, or is about to, by a panic.
+    has_fallen: Cell<bool>,
 }
 
 impl Core {
@@ -76,7 +76,7 @@ impl Core {
             grows,
             nodes: OnceCell::new(),
             wires: OnceCell::new(),
-            payload: Cell::new(None),
+            fate: Fate::new(),
             root: Cell::new(Want::Nothing),
             is_running: Cell::new(false),
             events: EventLoop::new(),
@@ -95,6 +95,7 @@ impl Core {
             is_in_chain: Cell::new(false),
             is_queued: Cell::new(false),
             temperature: Cell::new(Temperature::Cold),
+            has_fallen: Cell::new(false),
         });
         let wires = wires.iter().map(Rc::downgrade).collect();
         let is_set = self.nodes.set(nodes.map(Rc::new).collect());
@@ -140,8 +141,26 @@ impl Core {
             if self.node(node).temperature.get() == Temperature::Ended {
                 resume_unwind(payload);
             }
-            self.payload.set(Some(payload));
+            self.fall(node, payload);
         }
+    }
+
+    /// Runs what has no stack of its own: whether it has ended. A panic is kept for the one outside.
+    #[inline(always)]
+    fn run_here(&self, node: usize, run: impl FnOnce() -> bool) -> bool {
+        catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
+            self.fall(node, payload);
+            true
+        })
+    }
+
+    /// A node has ended by a panic, its own or one that has cut it off.
+    #[cold]
+    fn fall(&self, node: usize, payload: Payload) {
+        if !payload.is::<Cut>() {
+            self.fate.fail(&self.node(node).name, Some(payload));
+        }
+        self.node(node).has_fallen.set(true);
     }
 
     /// Runs a node until it suspends or ends. Whether it hands control over.
@@ -151,7 +170,14 @@ impl Core {
             if node.temperature.get() == Temperature::Ended {
                 return false;
             }
-            self.make_hot(index);
+            let is_over = self.run_here(index, || {
+                self.make_hot(index);
+                false
+            });
+            if is_over {
+                self.end(index);
+                return false;
+            }
         }
         let ends = EndsIfUnwound(node, None);
         let runner = node.runner.borrow();
@@ -164,23 +190,22 @@ impl Core {
                     false
                 }
             },
-            Some(Runner::Loop(fill)) => fill.borrow_mut()(),
-            Some(Runner::Future(future, own)) => {
-                let polled =
-                    future.borrow_mut().as_mut().poll(&mut Context::from_waker(&own.waker()));
+            Some(Runner::Loop(fill)) => self.run_here(index, || fill.borrow_mut()()),
+            Some(Runner::Future(future, own)) => self.run_here(index, || {
+                let waker = own.waker();
+                let polled = future.borrow_mut().as_mut().poll(&mut Context::from_waker(&waker));
                 if polled.is_pending() && !node.can_go_on.get() && node.want.get() == Want::Nothing
                 {
                     node.want.set(Want::Wake);
                 }
                 polled.is_ready()
-            }
+            }),
             None => true,
         };
         core::mem::forget(ends);
         if is_done {
             drop(runner);
-            self.end(node);
-            self.raise();
+            self.end(index);
         }
         node.can_go_on.get()
     }
@@ -196,16 +221,22 @@ impl Core {
     }
 
     #[cold]
-    fn end(&self, node: &Node) {
+    fn end(self: &Rc<Core>, index: usize) {
+        let node = self.node(index);
         node.temperature.set(Temperature::Ended);
         node.want.set(Want::Nothing);
         node.can_go_on.set(false);
+        let is_cut = node.has_fallen.get();
+        let cutting = is_cut.then(|| self.fate.cut());
         let runner = node.runner.borrow_mut().take();
         drop(runner);
+        drop(cutting);
+        fate::settle::<Sequential>(self, index, is_cut);
     }
 
     /// Ends all nodes, whose stacks unwind. Ends that are left outside find their channels closed.
     pub(crate) fn drain(&self) {
+        self.fate.drop_all();
         // Destructors that receive find that nobody sends any more.
         self.nodes.get().into_iter().flatten().for_each(|node| node.can_go_on.set(false));
         for node in self.nodes.get().into_iter().flatten() {

@@ -102,7 +102,7 @@ pub(super) fn receive<X: Source<S = Sequential>>(
 
 #[inline(never)]
 #[track_caller]
-fn receive_slowly<X: Source<S = Sequential>>(
+pub(super) fn receive_slowly<X: Source<S = Sequential>>(
     caller: Caller<'_, '_, Sequential>,
     source: &X,
 ) -> Result<Option<X::Item>, Deadlock> {
@@ -236,5 +236,6 @@ impl Core {
         } else {
             <Sequential as crate::mode::Sealed>::start(self, node);
         }
+        self.fate.raise_if_panicked();
     }
 }

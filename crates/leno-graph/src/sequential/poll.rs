@@ -70,7 +70,7 @@ pub(super) fn receive<X: Source<S = Sequential>>(
         // What a join has taken before it must wait goes back: nobody else can run meanwhile.
         let received = source.in_order(&mut |linked: &Linked<Sequential>| {
             let want = Want::Receive(linked.index);
-            if core.await_by_hand(linked, false) || core.is_worth_a_look(want) {
+            if core.await_by_hand(linked, false) || core.is_satisfied(want) {
                 return Ok(());
             }
             node.want.set(want);

@@ -10,6 +10,7 @@ use super::{Core, Feed, Node, Starter, feed, operate, poll};
 use crate::channel::{Channel, Link};
 use crate::cx::{Caller, FutureCx, NodeCx};
 use crate::error::Deadlock;
+use crate::fate::Fate;
 use crate::mode::{Sealed, Sequential};
 use crate::run::Temperature;
 use crate::sender::Unsent;
@@ -156,6 +157,21 @@ impl Sealed for Sequential {
     fn forget(_: &Rc<Core>, _: &usize) {}
 
     fn outside(_: &Rc<Core>, _: bool) {}
+
+    fn fate(core: &Rc<Core>) -> &Fate<Sequential> {
+        &core.fate
+    }
+
+    fn wire(core: &Rc<Core>, wire: usize) -> Option<Rc<dyn Link<Sequential>>> {
+        core.wires.get()?.get(wire)?.upgrade()
+    }
+
+    #[track_caller]
+    fn receive_with_care<X: Source<S = Sequential>>(
+        source: &X,
+    ) -> Result<Option<X::Item>, Deadlock> {
+        operate::receive_slowly(Caller::Outside, source)
+    }
 
     fn temperature(core: &Rc<Core>, node: usize) -> Temperature {
         core.temperature(node)

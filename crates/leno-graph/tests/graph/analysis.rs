@@ -65,7 +65,7 @@ fn p59_progress_is_decided_where_it_can_be() {
             } else {
                 assert_eq!(progress, Progress::Ways(vec!["split".into(), "join".into()]));
                 assert!(!progress.is_certain() && progress.to_string().contains("split, join"));
-                assert!(sums.try_receive().is_err(), "and indeed it has none");
+                assert!(sums.checked_receive().is_err(), "and indeed it has none");
             }
         });
     }

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
-use leno_graph::{Graph, Temperature, Until};
+use leno_graph::{Graph, Halt, Temperature, Until};
 use leno_kernel::LocalSystem;
 
 use crate::nodes::{in_all_modes, map};
@@ -137,9 +137,9 @@ fn p48_nobody_waits_for_what_can_never_wake() {
     });
     let run = graph.build().unwrap();
     let rx = run.outlet(rx);
-    assert_eq!(rx.try_receive(), Ok(Some(1)));
+    assert_eq!(rx.checked_receive(), Ok(Some(1)));
     for _ in 0..2 {
-        let deadlock = rx.try_receive().unwrap_err();
+        let Err(Halt::Deadlock(deadlock)) = rx.checked_receive() else { panic!("it never ends") };
         assert_eq!(deadlock.waits[0].until, Until::Message("never".to_owned()));
         assert_eq!(
             (deadlock.waits[1].node.as_str(), &deadlock.waits[1].until),
@@ -164,7 +164,7 @@ fn p48_an_event_loop_says_that_nobody_wakes_a_node() {
         drop(tx);
     });
     let run = graph.build().unwrap();
-    let deadlock = run.outlet(rx).try_receive().unwrap_err().to_string();
+    let deadlock = run.outlet(rx).checked_receive().unwrap_err().to_string();
     assert!(deadlock.ends_with("'waits' awaits something that will never wake it"), "{deadlock}");
     let deadlock = run.finish().unwrap_err().to_string();
     assert_eq!(deadlock, "deadlock: 'waits' awaits something that will never wake it");

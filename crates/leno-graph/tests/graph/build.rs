@@ -190,7 +190,7 @@ fn p57_a_node_that_sends_what_only_it_receives_is_reported() {
         });
         let run = graph.build().unwrap();
         let end = run.outlet(end);
-        let deadlock = end.try_receive().unwrap_err();
+        let deadlock = end.checked_receive().unwrap_err();
         assert_eq!(
             deadlock.to_string(),
             "deadlock: 'outside' waits to receive from channel 'end', 'snake' waits to send into \

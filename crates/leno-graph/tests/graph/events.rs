@@ -168,5 +168,6 @@ fn a_panic_of_an_operation_reaches_its_node() {
     let run = graph.build().unwrap();
     let rx = run.outlet(rx);
     assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| rx.receive())).is_err());
-    assert_eq!(rx.receive(), None);
+    let halt = rx.checked_receive().unwrap_err().to_string();
+    assert_eq!(halt, "node 'asks' has panicked: on purpose");
 }

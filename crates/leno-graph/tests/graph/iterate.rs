@@ -80,7 +80,8 @@ fn a_panic_of_an_iterator_reaches_the_one_outside() {
         let all = || (0..10).map_while(|_| twice.receive()).count();
         let payload = catch_unwind(AssertUnwindSafe(all)).unwrap_err();
         assert_eq!(payload.downcast_ref(), Some(&"no more than three"));
-        assert_eq!(twice.receive(), None);
+        let halt = twice.checked_receive().unwrap_err().to_string();
+        assert_eq!(halt, "node 'three' has panicked: no more than three");
     }
 }
 

@@ -286,7 +286,7 @@ fn p69_one_channel_twice_in_a_join_and_a_select() {
         let pairs = graph.join((rx.clone(), rx));
         let run = graph.build();
         // With room for one there is never a second one: an artificial deadlock, so more room.
-        assert!(run.unwrap().outlet(pairs).try_receive().is_err());
+        assert!(run.unwrap().outlet(pairs).checked_receive().is_err());
     });
     in_other_modes!(|graph| {
         let (tx, rx) = graph.channel(2);

@@ -155,7 +155,7 @@ fn p57_one_who_sends_from_outside_is_told_of_a_deadlock() {
         let (tx, _) = forks!(graph);
         let run = graph.build().unwrap();
         let tx = run.inlet(tx);
-        let deadlock = (0..10).find_map(|n| tx.try_send(n).err()).unwrap().to_string();
+        let deadlock = (0..10).find_map(|n| tx.checked_send(n).err()).unwrap().to_string();
         assert!(deadlock.contains("'fork' waits to send into channel 'left'"), "{deadlock}");
     });
 }
