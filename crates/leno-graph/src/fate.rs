@@ -180,7 +180,11 @@ pub(crate) fn settle<S: Schedule>(core: &S::Core, node: usize, is_cut: bool) {
             let nodes = linked.nodes(end.sends);
             nodes.contains(&node) && (is_cut || nodes.iter().all(has_ended))
         });
-        if is_own { own.push((wire, end.sends)) } else { others.push(wire) }
+        if is_own {
+            own.push((wire, end.sends))
+        } else {
+            others.push(wire)
+        }
         !is_own
     });
     for (wire, sends) in own {
