@@ -25,6 +25,17 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// A client that is stopped, or cut off, must not keep its locks; and nobody waits for a lock for ever.
 const LIMITS: &str = "SET idle_in_transaction_session_timeout = '3s'; SET lock_timeout = '10s'";
 
+/// Plans are made once for each statement, not each time, which would take longer than the rest. They may be made while
+/// tables are small and be used when they are large: so they go by index, whatever there is now.
+const PLANS: &str = "
+SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_bitmapscan = off;
+SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off";
+
+/// Plans as the server likes, until the end of a transaction.
+pub(super) const FREELY: &str = "
+SET LOCAL plan_cache_mode = auto; SET LOCAL enable_seqscan = on; SET LOCAL enable_bitmapscan = on;
+SET LOCAL enable_hashjoin = on; SET LOCAL enable_mergejoin = on";
+
 pub(super) struct Wire {
     pub(super) client: Client,
     connection: Connection<TcpStream, NoTlsStream>,
@@ -67,9 +78,10 @@ impl Wire {
         Err(last)
     }
 
-    /// Sets limits, and asks whether the server can be written to.
+    /// Sets all that is to be set, and asks whether the server can be written to.
     fn can_write(&mut self) -> Result<bool> {
         self.drive(|client| client.batch_execute(LIMITS))?;
+        self.drive(|client| client.batch_execute(PLANS))?;
         let row = self.ask("SELECT pg_is_in_recovery()", &[])?;
         Ok(row.first().is_some_and(|row| !row.get::<_, bool>(0)))
     }

@@ -100,6 +100,16 @@ impl Postgres {
         self.with(|wire| wire.ask(sql, params))
     }
 
+    /// One statement by itself that goes through whole tables, or that steps do not wait for.
+    fn ask_freely(&self, sql: &'static str, params: &[&(dyn ToSql + Sync)]) -> Result<Vec<Found>> {
+        self.with(|wire| {
+            transact::whole(wire, |wire| {
+                wire.drive(|client| client.batch_execute(connection::FREELY))?;
+                wire.ask(sql, params)
+            })
+        })
+    }
+
     /// One statement by itself, after which a worker may have something to do.
     fn ask_and_tell(
         &self,
@@ -279,15 +289,11 @@ impl Store for Postgres {
     }
 
     fn expire(&self, untouched: Duration) -> Result<u64> {
-        self.with(|wire| {
-            let statement = wire.statement(schema::EXPIRE)?;
-            let limit = millis(untouched);
-            wire.drive(|client| async move { client.execute(&statement, &[&limit]).await })
-        })
+        Ok(self.ask_freely(schema::EXPIRE, &[&millis(untouched)])?.len() as u64)
     }
 
     fn forget(&self, ended: Duration) -> Result<u64> {
-        let found = self.ask(schema::FORGET, &[&millis(ended)])?;
+        let found = self.ask_freely(schema::FORGET, &[&millis(ended)])?;
         Ok(found.first().map_or(0, |row| number(row, 0)))
     }
 
@@ -300,14 +306,17 @@ impl Store for Postgres {
     fn confirm(&self, done: &[(SessionId, u64)]) -> Result<()> {
         let (named, sequences): (Vec<_>, Vec<_>) =
             done.iter().map(|(id, n)| (*id, *n as i64)).unzip();
-        self.ask(schema::CONFIRM, &[&bytes(&named), &sequences]).map(drop)
+        self.ask_freely(schema::CONFIRM, &[&bytes(&named), &sequences]).map(drop)
     }
 
     fn list(&self, query: &Query, each: &mut dyn FnMut(Row)) -> Result<()> {
-        let id = query.id.as_ref().map(|id| &id.as_bytes()[..]);
-        let after = query.after.as_ref().map(|id| &id.as_bytes()[..]);
-        let (state, limit) = (query.state.map(State::number), query.limit as i64);
-        let found = self.ask(schema::LIST, &[&id, &query.kind, &state, &after, &limit])?;
+        let found = if let Some(id) = query.id {
+            self.ask(schema::SHOW, &[&&id.as_bytes()[..]])?
+        } else {
+            let after = query.after.as_ref().map(|id| &id.as_bytes()[..]);
+            let (state, limit) = (query.state.map(State::number), query.limit as i64);
+            self.ask_freely(schema::LIST, &[&query.kind, &state, &after, &limit])?
+        };
         found.iter().map(row_of).for_each(each);
         Ok(())
     }
@@ -330,7 +339,7 @@ impl Store for Postgres {
     }
 
     fn count(&self) -> Result<BTreeMap<State, u64>> {
-        let found = self.ask(schema::COUNT, &[])?;
+        let found = self.ask_freely(schema::COUNT, &[])?;
         let state = |row: &Found| State::numbered(row.get(0)).unwrap_or(State::Parked);
         Ok(found.iter().map(|row| (state(row), number(row, 1))).collect())
     }

@@ -50,7 +50,7 @@ ON CONFLICT (id) DO NOTHING RETURNING id";
 /// By kinds, versions, for how long, worker, how many, and perhaps which one. The time is asked for once, by a query of its
 /// own, so that it can bound what is looked at in the index.
 macro_rules! lease {
-    ($from:literal) => {
+    ($from:literal, $which:literal) => {
         concat!(
             "
 UPDATE leno_session c SET token = c.token + 1 + (random() * 2147483647)::int8, due = n.n + $3, state = 1, worker = $4
@@ -58,8 +58,9 @@ FROM (SELECT leno_now() AS n) n, ",
             $from,
             "(SELECT s.id FROM unnest($1::text[], $2::int8[]) k(kind, version), LATERAL
         (SELECT id FROM leno_session WHERE kind = k.kind AND version <= k.version AND due <= (SELECT leno_now())
-            AND ($6::bytea IS NULL OR id = $6)
-            ORDER BY due LIMIT $5 FOR UPDATE SKIP LOCKED) s
+            ",
+            $which,
+            " ORDER BY due LIMIT $5 FOR UPDATE SKIP LOCKED) s
         LIMIT $5) s
 WHERE c.id = s.id
 RETURNING c.id, c.kind, c.version, c.token, c.sequence, c.awaits, c.until <= n.n, c.image"
@@ -68,9 +69,11 @@ RETURNING c.id, c.kind, c.version, c.token, c.sequence, c.awaits, c.until <= n.n
 }
 
 /// By itself, and not waited for: see the header of the store.
-pub(super) const LEASE: &str = lease!("set_config('synchronous_commit', 'off', true) late, ");
+pub(super) const LEASE: &str = lease!("set_config('synchronous_commit', 'off', true) late, ", "");
+pub(super) const LEASE_ONE: &str =
+    lease!("set_config('synchronous_commit', 'off', true) late, ", "AND id = $6");
 /// In the transaction of a commit.
-pub(super) const LEASE_TOO: &str = lease!("");
+pub(super) const LEASE_TOO: &str = lease!("", "");
 
 pub(super) const UNREAD: &str = "
 SELECT id, number, key, body FROM leno_inbox WHERE id = ANY($1) AND NOT taken ORDER BY number LIMIT 4096";
@@ -154,7 +157,7 @@ WHERE id = ANY($1) AND state IN (5, 6) RETURNING id";
 
 pub(super) const EXPIRE: &str = "
 UPDATE leno_session SET token = token + 1, state = 8, due = 9223372036854775807, touched = leno_now()
-WHERE touched <= leno_now() - $1 AND state IN (2, 3, 5, 6)";
+WHERE touched <= leno_now() - $1 AND state IN (2, 3, 5, 6) RETURNING 1";
 
 pub(super) const FORGET: &str = "
 WITH old AS (DELETE FROM leno_session s WHERE touched <= leno_now() - $1 AND state IN (4, 7, 8)
@@ -175,9 +178,15 @@ WHERE c.id = v.id AND c.sequence = v.sequence AND c.due > 0";
 pub(super) const LIST: &str = "
 SELECT id, kind, version, state, sequence, effects, token, worker, due, said, reason, created, touched,
     length(image)::int8
-FROM leno_session WHERE ($1::bytea IS NULL OR id = $1) AND ($2::text IS NULL OR kind = $2)
-    AND ($3::int2 IS NULL OR state = $3) AND ($4::bytea IS NULL OR id > $4)
-ORDER BY id LIMIT nullif($5::int8, 0)";
+FROM leno_session WHERE ($1::text IS NULL OR kind = $1) AND ($2::int2 IS NULL OR state = $2)
+    AND ($3::bytea IS NULL OR id > $3)
+ORDER BY id LIMIT nullif($4::int8, 0)";
+
+/// One of them, by its index, which the general form cannot use.
+pub(super) const SHOW: &str = "
+SELECT id, kind, version, state, sequence, effects, token, worker, due, said, reason, created, touched,
+    length(image)::int8
+FROM leno_session WHERE id = $1";
 
 pub(super) const LOAD: &str = "
 SELECT id, kind, version, state, sequence, effects, token, worker, due, said, reason, created, touched,

@@ -45,7 +45,6 @@ struct Asked<'a> {
     ttl: i64,
     worker: &'a str,
     most: i64,
-    only: Option<&'a [u8]>,
 }
 
 impl<'a> Asked<'a> {
@@ -56,17 +55,24 @@ impl<'a> Asked<'a> {
             ttl: millis(want.ttl),
             worker: &want.worker,
             most: want.most as i64,
-            only: want.only.as_ref().map(|id| &id.as_bytes()[..]),
         }
     }
 
-    fn params(&self) -> [&(dyn ToSql + Sync); 6] {
-        [&self.kinds, &self.versions, &self.ttl, &self.worker, &self.most, &self.only]
+    /// Of any.
+    fn params(&self) -> [&(dyn ToSql + Sync); 5] {
+        [&self.kinds, &self.versions, &self.ttl, &self.worker, &self.most]
     }
 }
 
 pub(super) fn lease(wire: &mut Wire, want: &Want) -> Result<Vec<Lease>> {
-    let found = wire.ask(schema::LEASE, &Asked::new(want).params())?;
+    let asked = Asked::new(want);
+    let found = if let Some(id) = &want.only {
+        let [kinds, versions, ttl, worker, most] = asked.params();
+        let id = &id.as_bytes()[..];
+        wire.ask(schema::LEASE_ONE, &[kinds, versions, ttl, worker, most, &id])?
+    } else {
+        wire.ask(schema::LEASE, &asked.params())?
+    };
     leased(wire, &found)
 }
 
@@ -121,15 +127,18 @@ pub(super) fn commit_and_lease(
     batch: &[Commit],
     want: &Want,
 ) -> Result<(Vec<Outcome>, Vec<Lease>)> {
+    if want.only.is_some() {
+        return Ok((commit(wire, batch, want.ttl)?, lease(wire, want)?));
+    }
     let asked = Asked::new(want);
     let (stored, found) = if are_plain(batch) {
         let steps = Steps::new(batch, want.ttl);
-        let (commit, lease) = (wire.statement(schema::COMMIT)?, wire.statement(schema::LEASE_TOO)?);
+        let (store, grant) = (wire.statement(schema::COMMIT)?, wire.statement(schema::LEASE_TOO)?);
         let (steps, asked) = (steps.params(), asked.params());
         // All four are sent at once. If one fails, the server takes back what came before.
         let (stored, found) = wire.drive(|client| async move {
-            let begun = both(client.batch_execute("BEGIN"), client.query(&commit, &steps));
-            let ended = both(client.query(&lease, &asked), client.batch_execute("COMMIT"));
+            let begun = both(client.batch_execute("BEGIN"), client.query(&store, &steps));
+            let ended = both(client.query(&grant, &asked), client.batch_execute("COMMIT"));
             let ((begun, stored), (found, ended)) = both(begun, ended).await;
             begun.and(ended).and_then(|()| Ok((stored?, found?)))
         })?;
