@@ -93,7 +93,8 @@ impl Sink {
     /// A sink on the core of the calling coroutine.
     ///
     /// # Panics
-    /// When no system runs the calling code.
+    /// When no system runs the calling code: make it inside a coroutine of the system.
+    #[track_caller]
     pub fn new() -> Sink {
         let inbox = Inbox {
             ready: RefCell::default(),
@@ -101,11 +102,17 @@ impl Sink {
             is_open: Cell::new(true),
             scheduler: RefCell::new(None),
         };
-        let (core, orphans) = entered::here(|here| match here {
-            Here::Stack(inside) => (inside.core.mailbox.number, inside.core.orphans.clone()),
-            Here::Future(core, _) => (core.mailbox.number, core.orphans.clone()),
-            Here::Thread | Here::Virtual(_) => panic!("{}", SpawnError::NoSystem),
+        let found = entered::here(|here| match here {
+            Here::Stack(inside) => Some((inside.core.mailbox.number, inside.core.orphans.clone())),
+            Here::Future(core, _) => Some((core.mailbox.number, core.orphans.clone())),
+            Here::Thread | Here::Virtual(_) => None,
         });
+        let Some((core, orphans)) = found else {
+            panic!(
+                "a sink is one of a system's core, and no system runs the calling code: make it \
+                 inside a coroutine of the system"
+            );
+        };
         Sink { inbox: Rc::new(inbox), orphans, core }
     }
 
@@ -152,7 +159,8 @@ impl Sink {
     /// The same, waiting for one; `None` when all have ended or left.
     ///
     /// # Blocking
-    /// Parks the calling coroutine.
+    /// Parks the calling coroutine. While there is always one, it yields now and then, so that the core can
+    /// look at its timers and at what other threads ask for; see [`Co::attach`].
     ///
     /// # Cancellation
     /// When the calling coroutine is to exit, this unwinds its stack.
@@ -161,6 +169,7 @@ impl Sink {
     /// Inside a future that a core polls: use [`Self::poll_next`].
     #[track_caller]
     pub fn next(&self) -> Option<Co> {
+        self.let_loop_look();
         loop {
             if let Some(co) = self.try_next() {
                 return Some(co);
@@ -176,8 +185,25 @@ impl Sink {
         }
     }
 
+    fn let_loop_look(&self) {
+        entered::here(|here| match here {
+            Here::Stack(inside) if inside.core.mailbox.number == self.core => {
+                inside.core.let_loop_look(&inside);
+            }
+            _ => {}
+        });
+    }
+
     /// The same for a future.
     pub fn poll_next(&self, context: &mut Context<'_>) -> Poll<Option<Co>> {
+        let goes_first = entered::here(|here| match here {
+            Here::Future(core, _) => core.mailbox.number == self.core && core.should_look(),
+            _ => false,
+        });
+        if goes_first {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         if let Some(co) = self.try_next() {
             return Poll::Ready(Some(co));
         }
@@ -190,6 +216,7 @@ impl Sink {
 }
 
 impl Default for Sink {
+    #[track_caller]
     fn default() -> Self {
         Sink::new()
     }

@@ -95,15 +95,22 @@ impl Co {
     /// Runs this coroutine now, as [`attach`](crate::attach), until the budget is used up at most; says
     /// why it has come back, and how many units it has used.
     ///
-    /// A coroutine that was preempted is ready: it is in its sink, or the core's queue, again.
+    /// A coroutine that was preempted is ready: it is in its sink, or the core's queue, again. If it is in a sink,
+    /// then before this returns the core looks at its timers, at what other threads ask for, and at its descriptors; if there
+    /// is anything, it goes first: those who sleep and those who are called from outside are woken although
+    /// someone is always ready. After slices that were not preempted the core does so now and then.
+    ///
+    /// # Blocking
+    /// The calling coroutine yields if there is anything, unless it has itself a budget with a limit: then
+    /// whoever attaches it does. A future cannot: it goes first in [`Sink::poll_next`](crate::Sink::poll_next).
     ///
     /// # Errors
     /// As [`attach`](crate::attach); with a budget also if the coroutine's system is not
     /// [preemptive](crate::LocalBuilder::preemptive), and with one of time if its time is virtual.
     pub fn attach(self, budget: Budget) -> Result<Attached, AttachError> {
         entered::here(|here| match here {
-            Here::Stack(inside) => inside.core.attach_for(self, budget),
-            Here::Future(core, _) => core.attach_for(self, budget),
+            Here::Stack(inside) => inside.core.attach_for(Some(&inside), self, budget),
+            Here::Future(core, _) => core.attach_for(None, self, budget),
             Here::Thread | Here::Virtual(_) => Err(AttachError::Elsewhere(self)),
         })
     }

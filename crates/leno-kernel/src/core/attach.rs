@@ -24,6 +24,7 @@ impl Core {
             State::New => task.become_(State::Ready),
             state => return Err(AttachError::NotReady(co, state)),
         }
+        self.attached.set(self.attached.get() + 1);
         Ok(self.run_attached(co, task))
     }
 

@@ -71,6 +71,9 @@ pub(crate) struct Core {
     ready: Cell<usize>,
     /// How often the turn that its loop has begun may be handed on.
     hands: Cell<usize>,
+    /// How many turns were attached since its loop has last looked around, as far as that counts; see
+    /// `preempt.rs`.
+    attached: Cell<usize>,
     /// How many are parked whom the outside may wake; those who wait for a future are apart.
     open: Cell<usize>,
     futures: Cell<usize>,
@@ -161,6 +164,7 @@ impl Core {
             queue: RefCell::new(Queue::new(policy)),
             ready: Cell::new(0),
             hands: Cell::new(0),
+            attached: Cell::new(0),
             open: Cell::new(0),
             futures: Cell::new(0),
             now: Cell::new(now),

@@ -5,12 +5,20 @@
 //! runs it says whose they are. Whoever finds them used up and is not that one (a coroutine that a
 //! nested system runs, or whoever has suspended the slice's coroutine from within) leaves them as
 //! they are: the owner finds out at its own next unit.
+//!
+//! Who attaches those of a sink again and again, as schedulers do while anyone is ready, keeps the core's loop from mail,
+//! timers and descriptors. So it gives way, where a slice ends, if something is there for the loop: after
+//! each slice that was preempted, and after as many others as the loop takes turns between two looks. By
+//! itself, that is without mail and the passing of time, this happens at the same places in each run. A
+//! scheduler that runs in a slice with a limit does not: it is preempted when that is used up, and the one who
+//! gave it that slice gives way.
 
 use core::time::Duration;
 use std::time::Instant;
 
 use leno_context::{interrupt, thread};
 
+use super::run::TURNS;
 use super::{Core, is_to_exit, wake_of};
 use crate::attach::{AttachError, Back};
 use crate::budget::{Attached, Budget};
@@ -22,6 +30,8 @@ use crate::{Co, Wake};
 const FIRST_LOOK: i64 = 64;
 const LEAST: i64 = 16;
 const MOST: i64 = 1 << 20;
+/// Units of a budget without a limit.
+const UNLIMITED: i64 = i64::MAX / 2;
 
 /// A coroutine with its budget, while it runs.
 #[derive(Clone, Copy, Default)]
@@ -45,9 +55,9 @@ struct Timed {
 impl Slice {
     fn new(co: Co, budget: Budget) -> Slice {
         let (granted, time) = match budget {
-            Budget::Unlimited => (i64::MAX / 2, None),
+            Budget::Unlimited => (UNLIMITED, None),
             // The last unit finds the counter below zero.
-            Budget::Units(units) => (i64::try_from(units.max(1) - 1).unwrap_or(i64::MAX / 2), None),
+            Budget::Units(units) => (i64::try_from(units.max(1) - 1).unwrap_or(UNLIMITED), None),
             Budget::Time(time) => {
                 let looked = Instant::now();
                 let end = looked + time.min(Duration::from_secs(1 << 32));
@@ -55,6 +65,11 @@ impl Slice {
             }
         };
         Slice { co: Some(co), granted, time, is_preempted: false }
+    }
+
+    /// Whether it is one, and ends before its coroutine leaves by itself.
+    fn is_limited(&self) -> bool {
+        self.co.is_some() && (self.time.is_some() || self.granted < UNLIMITED)
     }
 
     /// More units, if its time is not over.
@@ -72,7 +87,13 @@ impl Slice {
 
 impl Core {
     /// Runs a coroutine of this core now, until it parks, yields or ends, or its budget is used up.
-    pub(crate) fn attach_for(&self, co: Co, budget: Budget) -> Result<Attached, AttachError> {
+    /// `inside` is who asks, if it can give way.
+    pub(crate) fn attach_for(
+        &self,
+        inside: Option<&Inside<'_>>,
+        co: Co,
+        budget: Budget,
+    ) -> Result<Attached, AttachError> {
         if budget != Budget::Unlimited && !self.is_preemptive {
             return Err(AttachError::NotPreemptive(co));
         }
@@ -81,6 +102,8 @@ impl Core {
         }
         let due = if let Budget::Time(time) = budget { time } else { Duration::ZERO };
         let watched = self.window.begin_slice(due);
+        // One of the core's own would be run by the loop, and without a budget.
+        let has_sink = self.tasks.get(co).is_some_and(|task| task.has_sink.get());
         let slice = Slice::new(co, budget);
         let outer = self.slice.replace(slice);
         let before = thread::current().units.replace(slice.granted);
@@ -91,7 +114,53 @@ impl Core {
         let used = slice.granted - thread::current().units.get();
         thread::current().units.set(before.saturating_sub(used));
         let back = if slice.is_preempted { Back::Preempted } else { back? };
+        if has_sink {
+            if slice.is_preempted {
+                self.attached.set(TURNS);
+            }
+            if let Some(inside) = inside {
+                self.let_loop_look(inside);
+            }
+        }
         Ok(Attached { back, units: used.max(0).unsigned_abs() })
+    }
+
+    /// Whoever attaches others gives way, if the loop has to look around.
+    #[inline(always)]
+    pub(crate) fn let_loop_look(&self, inside: &Inside<'_>) {
+        if self.attached.get() >= TURNS {
+            self.look_if_needed(inside);
+        }
+    }
+
+    #[inline(never)]
+    fn look_if_needed(&self, inside: &Inside<'_>) {
+        if self.slice.get().is_limited() {
+            // Those whom it attached may have used up its own, which it finds out at its next unit, or here.
+            if thread::current().units.get() < 0 && self.should_look() {
+                let _ = self.preempt(inside);
+            }
+            return;
+        }
+        if !self.should_look() {
+            return;
+        }
+        // Not to the next one: to the loop.
+        self.hands.set(0);
+        // One that is to exit learns that where it waits.
+        let _ = self.yield_now(inside);
+    }
+
+    /// Whether enough were attached since the loop last looked around, and there is something for it.
+    pub(crate) fn should_look(&self) -> bool {
+        if self.attached.get() < TURNS {
+            return false;
+        }
+        let is_due = self.is_busy() || self.attention.is_on() || self.is_timer_due();
+        if !is_due {
+            self.attached.set(0);
+        }
+        is_due
     }
 
     /// The units of this thread are used up: the running coroutine gives way, if they are its own.

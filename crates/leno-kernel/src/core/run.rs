@@ -12,7 +12,7 @@ use crate::system::{Movable, Work};
 use crate::{Co, Outcome, Reason, State, Time, io, system, world};
 
 /// How many turns are taken between two looks at the mail and the clock.
-const TURNS: usize = 64;
+pub(super) const TURNS: usize = 64;
 /// Queues longer than this are loaded early.
 const FITS_CACHE: usize = 512;
 /// How many turns before its own a coroutine is loaded; what it knows of it, twice as many.
@@ -41,6 +41,7 @@ impl Core {
         let _attending = io::attend(self);
         loop {
             self.window.loops();
+            self.attached.set(0);
             self.read_mail();
             self.fire_timers();
             self.attention.poll_if_due(self.roughly_now());
@@ -160,7 +161,9 @@ impl Core {
         let hands = if self.team.is_none() { TURNS - 1 - turn } else { 1 - turn % 2 };
         self.hands.set(hands);
         self.take_turn(co);
-        hands - self.hands.replace(0)
+        let taken = hands - self.hands.replace(0);
+        // Turns that were attached are turns.
+        taken + self.attached.get()
     }
 
     /// Who has the next turn: by turns a movable future that was woken, and someone else: who is
@@ -235,6 +238,12 @@ impl Core {
             || self.ready.get() > 0
             || self.orphans.get()
             || self.team.as_ref().is_some_and(|own| own.team.has_work(own.place))
+    }
+
+    /// Whether someone is due to be woken by now.
+    pub(super) fn is_timer_due(&self) -> bool {
+        let timers = self.timers.borrow();
+        !timers.is_empty() && timers.next().is_some_and(|when| when <= self.platform.now())
     }
 
     /// Whether someone is due to be woken by time.
