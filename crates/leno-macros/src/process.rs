@@ -57,6 +57,7 @@ fn try_expand(layer: Layer, arguments: TokenStream, item: TokenStream) -> syn::R
     let calls = parts.entries.iter().map(|entry| entry.call(layer, &message));
     let serves = parts.entries.iter().map(|entry| entry.serve(&message));
     let guards = parts.entries.iter().filter_map(|entry| entry.is_open(&message));
+    let revoked = parts.entries.iter().filter_map(|entry| entry.is_revoked(&message));
     let run = parts.body.as_ref().map(|(body, takes_me)| {
         let me = takes_me.then(|| quote!(me));
         quote!(fn run(&mut self, me: &#layer::Me<Self>) { let _ = me; self.#body(#me); })
@@ -71,8 +72,8 @@ fn try_expand(layer: Layer, arguments: TokenStream, item: TokenStream) -> syn::R
         #[allow(missing_docs, unreachable_pub, reason = "made by #[process]")]
         #visibility enum #message { #(#variants),* }
 
-        #[allow(unused_variables, unreachable_code, clippy::unit_arg, clippy::match_single_binding,
-            reason = "made by #[process]")]
+        #[allow(unused_variables, unreachable_code, unreachable_patterns, clippy::unit_arg,
+            clippy::match_single_binding, reason = "made by #[process]")]
         impl #layer::Process for #name {
             type Message = #message;
             type Ref = #reference;
@@ -83,6 +84,11 @@ fn try_expand(layer: Layer, arguments: TokenStream, item: TokenStream) -> syn::R
 
             fn may_serve(&self, message: &#message) -> bool {
                 match message { #(#guards)* _ => true }
+            }
+
+            #[inline]
+            fn is_revoked(message: &#message) -> bool {
+                match message { #(#revoked)* _ => false }
             }
 
             #run
@@ -316,6 +322,13 @@ impl Entry {
         } else {
             quote!(#message::#variant { #(#names,)* } => { #call; })
         }
+    }
+
+    /// Whether its caller has withdrawn it.
+    fn is_revoked(&self, message: &Ident) -> Option<TokenStream> {
+        let (variant, answer) = (&self.variant, Entry::answer());
+        self.result.as_ref()?;
+        Some(quote!(#message::#variant { #answer, .. } => #answer.is_revoked(),))
     }
 
     /// Its guard, which may look at the arguments.

@@ -183,6 +183,9 @@ impl System {
     }
 
     /// The same, as planned.
+    ///
+    /// Its state is here once, so it cannot begin again: [`Supervision::Restart`](crate::Supervision) is as
+    /// good as `Escalate` for it. Use [`Self::start_again`] for one that is to be restarted.
     pub fn start_with<P: Process>(&self, plan: Plan, process: P) -> P::Ref {
         self.origin().start(plan, process)
     }
@@ -205,7 +208,7 @@ impl System {
     /// When there is no such core.
     pub fn start_on<P: Process>(&self, core: usize, plan: Plan, process: P) -> P::Ref {
         assert!(core < self.cores.len(), "there is no core {core} of {}", self.cores.len());
-        let (address, body) = plan.prepare_in(self.origin(), once(process));
+        let (address, body) = plan.for_one_life().prepare_in(self.origin(), once(process));
         self.schedule.add(Some(core), body);
         address
     }

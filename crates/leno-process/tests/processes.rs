@@ -3,6 +3,7 @@
 
 mod support;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -298,13 +299,16 @@ fn m59_a_call_of_a_stopped_process_comes_back_with_its_arguments() {
     drop(body);
     let refused = clerk.pair("word".to_owned(), 5).unwrap_err();
     assert_eq!(refused.arguments, ("word".to_owned(), 5));
+    assert_eq!(refused.to_string(), "process 'clerk' does not take the call: it has ended");
+    clerk.stop();
+    let refused = clerk.sum().unwrap_err();
+    assert_eq!(refused.why, Refusal::Stopped);
     assert_eq!(refused.to_string(), "process 'clerk' does not take the call: it was stopped");
-    assert_eq!(clerk.sum().unwrap_err().why, Refusal::Stopped);
     // Who has no name is called by its type's.
     let (clerk, body) = Plan::new().prepare(Clerk::default());
     drop(body);
     let refused = clerk.note(1).unwrap_err();
-    assert_eq!(refused.to_string(), "process 'Clerk' does not take the call: it was stopped");
+    assert_eq!(refused.to_string(), "process 'Clerk' does not take the call: it has ended");
 }
 
 #[test]
@@ -486,10 +490,14 @@ fn a_process_that_fails_ends_and_says_so() {
     let other = system.start(Clerk::default());
     let failed = clerk.fail().unwrap().wait().unwrap_err();
     assert_eq!(failed.to_string(), "no reply: process 'clerk' panicked while it served the call");
+    // From the moment on at which anyone can know.
+    let refused = clerk.note(1).unwrap_err();
+    assert_eq!(refused.why, Refusal::Failed);
+    assert_eq!(refused.to_string(), "process 'clerk' does not take the call: it panicked");
     other.note(5).unwrap();
     assert_eq!(other.sum().unwrap().wait(), Ok(5));
     system.wait_idle().unwrap();
-    assert_eq!(clerk.note(1).unwrap_err().why, Refusal::Stopped);
+    assert_eq!(clerk.note(1).unwrap_err().why, Refusal::Failed);
     let ended = system.run().unwrap();
     assert_eq!(ended.failures.len(), 1);
     assert_eq!(format!("{:?}", ended.failures[0]), "process 'clerk' panicked: planned");
@@ -536,7 +544,80 @@ fn a_system_that_is_dropped_ends_its_processes() {
     drop(system);
     assert_eq!(clerk.status(), Status::Terminated);
     assert_eq!(text(&seen), "1", "it exits, without its last");
-    assert_eq!(clerk.note(2).unwrap_err().why, Refusal::Stopped);
+    assert_eq!(clerk.note(2).unwrap_err().why, Refusal::Ended);
+}
+
+#[test]
+fn who_catches_a_panic_of_a_call_that_it_serves_goes_on() {
+    struct Patient(u32);
+    #[process]
+    impl Patient {
+        #[body]
+        fn serve_all(&mut self, me: &Me<Self>) {
+            while catch_unwind(AssertUnwindSafe(|| me.exe_next(self))).unwrap_or(true) {}
+        }
+
+        #[entry]
+        fn count(&mut self, fails: bool) -> u32 {
+            assert!(!fails, "planned");
+            self.0 += 1;
+            self.0
+        }
+    }
+    let system = System::new(1).unwrap();
+    let patient = system.start(Patient(0));
+    assert!(matches!(patient.count(true).unwrap().wait(), Err(ReplyError::Failed(_))));
+    system.wait_idle().unwrap();
+    assert_eq!(patient.count(false).unwrap().wait(), Ok(1));
+    assert_eq!(system.run().unwrap().failures.len(), 0);
+}
+
+#[test]
+fn a_call_whose_wait_is_refused_is_not_served() {
+    struct Ping(Option<PongRef>, u32);
+    struct Pong(Option<PingRef>);
+    #[process]
+    impl Ping {
+        #[entry]
+        fn meet(&mut self, other: PongRef) {
+            self.0 = Some(other);
+        }
+
+        #[entry]
+        fn ping(&mut self) -> String {
+            self.1 += 1;
+            self.0.as_ref().unwrap().pong().unwrap().wait().unwrap()
+        }
+
+        #[entry]
+        fn served(&mut self) -> u32 {
+            self.1
+        }
+    }
+    #[process]
+    impl Pong {
+        #[entry]
+        fn meet(&mut self, other: PingRef) {
+            self.0 = Some(other);
+        }
+
+        #[entry]
+        fn pong(&mut self) -> String {
+            self.0.as_ref().unwrap().ping().unwrap().wait().unwrap_err().to_string()
+        }
+    }
+    for cores in [1, 2] {
+        let system = System::new(cores).unwrap();
+        let (ping, pong) = (system.start(Ping(None, 0)), system.start(Pong(None)));
+        ping.meet(pong.clone()).unwrap();
+        pong.meet(ping.clone()).unwrap();
+        let text = ping.ping().unwrap().wait().unwrap();
+        assert!(text.starts_with("no reply could ever come: process 'Ping'"), "{text}");
+        // It would call the other again, and so on for ever.
+        system.wait_idle().unwrap();
+        assert_eq!(ping.served().unwrap().wait(), Ok(1));
+        system.run().unwrap();
+    }
 }
 
 #[test]

@@ -19,8 +19,12 @@ pub struct Refused<A> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// It was stopped, or has ended.
+    /// It was stopped, and perhaps has ended since.
     Stopped,
+    /// It panicked, and was not started again.
+    Failed,
+    /// It has ended without being stopped: its body was dropped, or its core has ended.
+    Ended,
     /// Its mailbox is full, and it refuses calls then; or the caller is itself the one who would have
     /// to make room.
     Full,
@@ -40,6 +44,8 @@ impl<A> fmt::Display for Refused<A> {
         write!(f, "process {} does not take the call: ", self.process.or_id(0))?;
         f.write_str(match self.why {
             Refusal::Stopped => "it was stopped",
+            Refusal::Failed => "it panicked",
+            Refusal::Ended => "it has ended",
             Refusal::Full => "its mailbox is full",
             Refusal::Exiting => "its mailbox is full, and the caller's own stack unwinds",
         })

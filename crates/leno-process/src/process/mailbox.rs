@@ -23,7 +23,7 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use leno_kernel::log::Operation;
 use leno_kernel::{Co, Name, Object, Reason, Sign, Waiter, Wake};
@@ -40,6 +40,13 @@ pub(crate) struct About {
     pub(crate) sign: Sign,
     /// Which coroutine it is; 0 before it has started.
     co: AtomicU64,
+    /// Its mailbox.
+    own: OnceLock<Weak<dyn Fail>>,
+}
+
+/// What takes no calls any more when its process fails: a mailbox.
+pub(crate) trait Fail: Send + Sync {
+    fn fail(&self);
 }
 
 impl About {
@@ -50,6 +57,17 @@ impl About {
 
     pub(crate) fn co_bits(&self) -> u64 {
         self.co.load(Relaxed)
+    }
+
+    /// An answer is dropped by a panic. If that is the process's own, it takes no calls any more, unless it
+    /// will begin again.
+    #[cold]
+    pub(crate) fn fails(&self) {
+        if current().is_some_and(|co| self.is(co))
+            && let Some(own) = self.own.get().and_then(Weak::upgrade)
+        {
+            own.fail();
+        }
     }
 }
 
@@ -93,6 +111,10 @@ struct Inner<M> {
     unserved: usize,
     status: Status,
     is_stopping: bool,
+    /// That the process has panicked, and does not begin again, or that it has come to its end.
+    over: Option<Refusal>,
+    /// Whether it begins again if it panics now.
+    begins_again: bool,
     /// The process, while it waits for a call.
     server: Option<Waiter>,
     /// Callers that wait for room.
@@ -103,6 +125,26 @@ struct Inner<M> {
 pub(crate) enum Look {
     Calls,
     Stopped,
+}
+
+impl<M> Inner<M> {
+    /// Why it takes no calls, if it does not.
+    fn is_closed(&self) -> Option<Refusal> {
+        match self.over {
+            Some(Refusal::Ended) | None if self.is_stopping => Some(Refusal::Stopped),
+            over => over,
+        }
+    }
+}
+
+impl<M: Send + 'static> Mailbox<M> {
+    /// In its place, where those who have an answer to give find it.
+    pub(crate) fn settled(self) -> Arc<Mailbox<M>> {
+        let mailbox = Arc::new(self);
+        let own: Weak<Mailbox<M>> = Arc::downgrade(&mailbox);
+        let _ = mailbox.about.own.set(own);
+        mailbox
+    }
 }
 
 impl<M> Mailbox<M> {
@@ -119,10 +161,12 @@ impl<M> Mailbox<M> {
             unserved: 0,
             status: Status::New,
             is_stopping: false,
+            over: None,
+            begins_again: false,
             server: None,
             callers: VecDeque::new(),
         };
-        let about = Arc::new(About { name, sign, co: AtomicU64::new(0) });
+        let about = Arc::new(About { name, sign, co: AtomicU64::new(0), own: OnceLock::new() });
         let far = AtomicU8::new(if capacity == usize::MAX { 0 } else { LIMITED });
         let near = Owned::new(Near { calls: VecDeque::new(), is_waiting: false });
         let inner = Mutex::new(inner);
@@ -204,9 +248,9 @@ impl<M> Mailbox<M> {
     fn post_behind_the_lock(&self, message: M) -> Result<(), Refused<M>> {
         loop {
             let mut inner = self.lock();
-            if inner.is_stopping || inner.status == Status::Terminated {
+            if let Some(why) = inner.is_closed() {
                 drop(inner);
-                return Err(self.refused(Refusal::Stopped, message));
+                return Err(self.refused(why, message));
             }
             if self.has_limit() {
                 if inner.unserved >= self.capacity {
@@ -269,6 +313,9 @@ impl<M> Mailbox<M> {
     pub(crate) fn take(&self, calls: &mut VecDeque<M>) -> Look {
         let sign = &self.about.sign;
         world::point(Operation::Receive, Some(sign.object()));
+        if self.far.load(Relaxed) & CLOSED != 0 {
+            self.goes_on();
+        }
         loop {
             let mut has_calls = false;
             if let Some(mut near) = self.near.enter() {
@@ -333,6 +380,29 @@ impl<M> Mailbox<M> {
         }
     }
 
+    /// The process begins, for the first time or again.
+    pub(crate) fn begins(&self, begins_again: bool) {
+        self.lock().begins_again = begins_again;
+    }
+
+    /// The process takes no calls from now on: it has panicked and will not begin again, or has come to its
+    /// end.
+    pub(crate) fn is_over(&self, why: Refusal) {
+        let mut inner = self.lock();
+        inner.over = Some(why);
+        self.set_far(CLOSED, 0);
+    }
+
+    /// The process looks for calls. If it has panicked before, its own code has caught that.
+    #[cold]
+    fn goes_on(&self) {
+        let mut inner = self.lock();
+        inner.over = None;
+        if !inner.is_stopping {
+            self.set_far(0, CLOSED);
+        }
+    }
+
     /// The process has ended. What it has not served is dropped, by which those who wait for replies
     /// learn.
     pub(crate) fn terminate(&self) {
@@ -343,7 +413,7 @@ impl<M> Mailbox<M> {
         // One that has not started counts as busy, too.
         let was_waiting = inner.status == Status::Waiting;
         inner.status = Status::Terminated;
-        inner.is_stopping = true;
+        inner.over.get_or_insert(Refusal::Ended);
         inner.server = None;
         self.set_far(CLOSED, 0);
         let queue = core::mem::take(&mut inner.queue);
@@ -401,6 +471,14 @@ fn take_all<M>(from: &mut VecDeque<M>, to: &mut VecDeque<M>) -> bool {
         to.append(from);
     }
     true
+}
+
+impl<M: Send> Fail for Mailbox<M> {
+    fn fail(&self) {
+        if !self.lock().begins_again {
+            self.is_over(Refusal::Failed);
+        }
+    }
 }
 
 impl<M: Send> Stop for Mailbox<M> {

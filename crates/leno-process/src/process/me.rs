@@ -62,6 +62,9 @@ impl<P: Process> Me<P> {
         loop {
             if let Some(message) = self.next(process, &mut guard) {
                 self.mailbox.serves_one();
+                if P::is_revoked(&message) {
+                    continue;
+                }
                 process.serve(message, self);
                 return true;
             }

@@ -42,6 +42,12 @@ pub trait Process: Sized + Send + 'static {
         true
     }
 
+    /// Whether its caller has withdrawn the call.
+    fn is_revoked(message: &Self::Message) -> bool {
+        let _ = message;
+        false
+    }
+
     /// Its own statements, before it serves entries for ever.
     fn run(&mut self, me: &Me<Self>) {
         let _ = me;

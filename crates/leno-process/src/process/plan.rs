@@ -10,7 +10,7 @@ use leno_kernel::{JoinHandle, Name, Options, SpawnError, try_spawn_local};
 use super::address::Held;
 use super::group::{Failure, Group};
 use super::mailbox::Mailbox;
-use super::{Address, Me, Process};
+use super::{Address, Me, Process, Refusal};
 use crate::system::Schedule;
 
 /// What a process to be started is like.
@@ -56,14 +56,57 @@ pub struct Plan {
 }
 
 /// What happens when a process panics.
+///
+/// Whoever waits for the reply of the call that it served then gets [`ReplyError::Failed`](super::ReplyError).
+/// Calls that are queued are served if it begins again.
+///
+/// # Examples
+/// ```
+/// use leno_process::{Plan, Refusal, Supervision, System, process};
+///
+/// #[derive(Default)]
+/// struct Printer(u32);
+///
+/// #[process]
+/// impl Printer {
+///     #[entry]
+///     fn print(&mut self, text: &'static str) -> u32 {
+///         assert!(text.is_ascii(), "no glyph");
+///         self.0 += 1;
+///         self.0
+///     }
+/// }
+///
+/// let system = System::new(1)?;
+/// // One that begins again: its state is new, its mailbox the same.
+/// let plan = Plan::new().supervised(Supervision::Restart(1));
+/// let again = system.start_again(plan, Printer::default);
+/// assert_eq!(again.print("one")?.wait()?, 1);
+/// assert!(again.print("\u{df}")?.wait().is_err());
+/// assert_eq!(again.print("two")?.wait()?, 1);
+/// // One that ends.
+/// let once = system.start(Printer::default());
+/// assert!(once.print("\u{df}")?.wait().is_err());
+/// assert_eq!(once.print("one").unwrap_err().why, Refusal::Failed);
+/// // One that ends with all others.
+/// let plan = Plan::new().supervised(Supervision::Escalate);
+/// let vital = system.start_with(plan, Printer::default());
+/// assert!(vital.print("\u{df}")?.wait().is_err());
+/// let ended = system.run()?;
+/// assert_eq!((ended.started, ended.restarts, ended.failures.len()), (3, 1, 2));
+/// assert_eq!(again.print("one").unwrap_err().why, Refusal::Stopped);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Supervision {
-    /// It ends; its calls are refused from then on.
+    /// It ends; its calls are refused from then on: whoever has learnt that it panicked cannot call it any
+    /// more. Those that are queued get no reply.
     #[default]
     Stop,
     /// It begins again with a new state, and goes on with the next call; when it has failed more often
-    /// than this, or no new state can be made of it ([`Plan::prepare_with`] can), as
+    /// than this, or no new state can be made of it ([`System::start_again`](crate::System::start_again) and
+    /// [`Plan::prepare_with`] can, [`System::start_with`](crate::System::start_with) cannot), as
     /// [`Supervision::Escalate`].
     Restart(u32),
     /// It ends, and with it the processes of its system: each serves what is queued.
@@ -121,7 +164,7 @@ impl Plan {
     /// Where the process is called, and its body, for whoever runs it: a system, a core, a sink. A body
     /// that is dropped ends the process.
     pub fn prepare<P: Process>(self, process: P) -> (P::Ref, Prepared) {
-        self.prepare_in(Origin::default(), once(process))
+        self.for_one_life().prepare_in(Origin::default(), once(process))
     }
 
     /// The same for one that can begin again: `make` makes its state each time.
@@ -131,6 +174,14 @@ impl Plan {
     ) -> (P::Ref, Prepared) {
         let mut make = make;
         self.prepare_in(Origin::default(), move || Some(make()))
+    }
+
+    /// The same plan for a process that cannot begin again.
+    pub(crate) fn for_one_life(mut self) -> Plan {
+        if let Supervision::Restart(_) = self.supervision {
+            self.supervision = Supervision::Escalate;
+        }
+        self
     }
 
     pub(crate) fn prepare_in<P: Process>(
@@ -143,7 +194,7 @@ impl Plan {
         let group = origin.group.clone();
         let mailbox: Mailbox<P::Message> =
             Mailbox::new(name.clone(), self.capacity, self.refuses, group.clone());
-        let mailbox = Arc::new(mailbox);
+        let mailbox = mailbox.settled();
         let held = Arc::new(Held { mailbox: mailbox.clone() });
         if let Some(group) = group {
             let member: Weak<Mailbox<P::Message>> = Arc::downgrade(&mailbox);
@@ -223,7 +274,7 @@ pub(crate) struct Origin {
 impl Origin {
     /// Starts a process in the same system, or, if there is none, on the calling core.
     pub(crate) fn start<P: Process>(&self, plan: Plan, process: P) -> P::Ref {
-        let (address, body) = plan.prepare_in(self.clone(), once(process));
+        let (address, body) = plan.for_one_life().prepare_in(self.clone(), once(process));
         match self.schedule.upgrade() {
             Some(schedule) => schedule.add(None, body),
             // Outside of any system the body is dropped: calls are refused.
@@ -256,6 +307,8 @@ fn drive<P: Process>(
     let mut before = None;
     let result = loop {
         let has_failed = before.is_some();
+        let begins_again = matches!(supervision, Supervision::Restart(most) if failures < most);
+        mailbox.begins(begins_again);
         let life = catch_unwind(AssertUnwindSafe(|| {
             let Some(mut process) = make() else { return false };
             if has_failed {
@@ -273,16 +326,20 @@ fn drive<P: Process>(
                 Some(payload) => payload,
                 None => break Ok(()),
             },
-            Err(payload) if unwind::is_exit(&*payload) => break Err(payload),
+            Err(payload) if unwind::is_exit(&*payload) => {
+                mailbox.is_over(Refusal::Ended);
+                break Err(payload);
+            }
             Err(payload) => {
                 failures += 1;
-                if matches!(supervision, Supervision::Restart(most) if failures <= most) {
+                if begins_again {
                     before = Some(payload);
                     continue;
                 }
                 payload
             }
         };
+        mailbox.is_over(Refusal::Failed);
         let Some(group) = mailbox.group() else { break Err(payload) };
         group.failed(Failure { process: mailbox.about.name.clone(), payload });
         if supervision != Supervision::Stop {

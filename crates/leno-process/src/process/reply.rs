@@ -54,7 +54,8 @@ pub enum ReplyError {
     Stopped(Name),
     /// The process panicked while it served the call.
     Failed(Name),
-    /// The process waits, over these, for the one that wants to wait: nobody would ever go on.
+    /// The process waits, over these, for the one that wants to wait: nobody would ever go on. The call is
+    /// withdrawn: it is not served.
     Deadlock(Vec<Name>),
     /// The time is over. The call is served all the same.
     TimedOut(Name),
@@ -68,6 +69,13 @@ pub(super) fn pair<T>(process: Arc<About>) -> (Answer<T>, Reply<T>) {
 }
 
 impl<T> Answer<T> {
+    /// Whether the call was withdrawn: the caller would have waited for ever.
+    #[doc(hidden)]
+    #[inline]
+    pub fn is_revoked(&self) -> bool {
+        self.slot.as_ref().is_some_and(Giver::is_revoked)
+    }
+
     /// Answers.
     #[inline]
     pub fn give(mut self, value: T) {
@@ -88,7 +96,11 @@ impl<T> Answer<T> {
 impl<T> Drop for Answer<T> {
     #[inline]
     fn drop(&mut self) {
-        if self.slot.is_some() {
+        if let Some(slot) = &self.slot {
+            if std::thread::panicking() {
+                // Who learns of it, and calls again, is refused.
+                slot.header().fails();
+            }
             self.settle(Settled::Never { has_failed: std::thread::panicking() });
         }
     }
@@ -98,14 +110,16 @@ impl<T> Reply<T> {
     /// Waits for the result.
     ///
     /// # Blocking
-    /// Parks the calling coroutine, or blocks the calling thread; a future awaits.
+    /// Parks the calling coroutine, or blocks the calling thread; a future awaits. For ever, if the entry has
+    /// a guard that nobody opens: only circles of calls are found. Where that may be, give the wait a limit
+    /// ([`Self::wait_timeout`]).
     ///
     /// # Cancellation
     /// When the calling coroutine is to exit, its stack unwinds. The entry is served all the same.
     ///
     /// # Errors
-    /// When the process ends before, or fails; when it waits, perhaps over others, for the calling
-    /// process; while the coroutine's own stack unwinds.
+    /// When the process ends before, or fails; when it waits, perhaps over others, for the calling process,
+    /// and then the call is withdrawn; while the coroutine's own stack unwinds.
     ///
     /// # Panics
     /// Inside a future that a core polls.
@@ -162,7 +176,11 @@ impl<T> Reply<T> {
         let note = match deadline {
             None => match deadlock::waits_for(self.process()) {
                 Ok(note) => Some(note),
-                Err(names) => return Err(ReplyError::Deadlock(names)),
+                Err(names) => {
+                    // Served later it would only be in the way, and might end in the same circle again.
+                    self.slot.revoke();
+                    return Err(ReplyError::Deadlock(names));
+                }
             },
             Some(_) => None,
         };

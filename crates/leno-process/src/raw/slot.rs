@@ -11,6 +11,7 @@
 //!   CLAIMED    the giver's          the giver's          giver to SETTLED
 //!   SETTLED    the taker's          the taker's          nobody: the taker frees the slot
 //!   GONE       the giver's          the giver's          nobody: the giver frees the slot
+//!   REVOKED    as GONE; whoever has the giver need not do anything for the value any more
 //! ```
 //!
 //! 1. The taker leaves its waiter, then says WAITED. The giver writes the value and says SETTLED; if it
@@ -32,6 +33,7 @@ const WAITED: u8 = 1;
 const CLAIMED: u8 = 2;
 const SETTLED: u8 = 3;
 const GONE: u8 = 4;
+const REVOKED: u8 = 5;
 
 struct Slot<H, W, T> {
     state: AtomicU8,
@@ -120,6 +122,12 @@ impl<H, W, T> Giver<H, W, T> {
         unsafe { self.slot.as_ref() }
     }
 
+    /// Whether the taker has revoked what the value is for.
+    #[inline]
+    pub(crate) fn is_revoked(&self) -> bool {
+        self.slot().state() == REVOKED
+    }
+
     /// Settles the slot. Gives back who waited, for the caller to wake.
     #[inline]
     pub(crate) fn settle(self, value: T) -> Option<W> {
@@ -138,7 +146,7 @@ impl<H, W, T> Giver<H, W, T> {
                     }
                     return waiter;
                 }
-                GONE => {
+                GONE | REVOKED => {
                     // SAFETY: the taker has gone, and the giver goes with this.
                     unsafe { free(self.slot) };
                     return None;
@@ -192,6 +200,16 @@ impl<H, W, T> Taker<H, W, T> {
         }
         // SAFETY: from open the giver makes it settled, and the waiter is the taker's then as well.
         Err(unsafe { slot.replace_waiter(None) }.expect("it was left just now"))
+    }
+
+    /// The taker goes, and tells the giver that the value is not worth making.
+    #[cold]
+    pub(crate) fn revoke(mut self) {
+        drop(self.withdraw());
+        if changes(&self.slot().state, OPEN, REVOKED) {
+            // The slot is the giver's to free.
+            core::mem::forget(self);
+        }
     }
 
     /// Takes the waiter back, if there is one whom nobody has claimed.

@@ -32,6 +32,26 @@ fn a_waiter_that_was_withdrawn_is_not_given() {
 }
 
 #[test]
+fn a_taker_may_revoke_what_is_not_settled() {
+    let all = Rc::new(());
+    for is_waited in [false, true] {
+        let (giver, mut taker) = slot(all.clone());
+        if is_waited {
+            taker.leave(all.clone()).unwrap();
+        }
+        assert!(!giver.is_revoked());
+        taker.revoke();
+        assert!(giver.is_revoked());
+        assert_eq!(giver.settle(all.clone()), None);
+        assert_eq!(Rc::strong_count(&all), 1);
+    }
+    let (giver, taker) = slot::<_, (), _>(all.clone());
+    assert_eq!(giver.settle(all.clone()), None);
+    taker.revoke();
+    assert_eq!(Rc::strong_count(&all), 1);
+}
+
+#[test]
 fn all_is_dropped_whoever_goes_first() {
     let all = Rc::new(());
     for order in 0..4 {
