@@ -1,11 +1,12 @@
 //! What can go wrong with images, by family.
+//!
+//! `Debug` writes what `Display` does: it is what a `main` that returns an error prints.
 
 use std::any::Any;
 use std::error::Error;
 use std::fmt;
 
 /// Why a coroutine was not resumed; the input is given back.
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum ResumeError<I> {
     /// It has returned already.
@@ -34,10 +35,16 @@ impl<I> fmt::Display for ResumeError<I> {
     }
 }
 
-impl<I: fmt::Debug> Error for ResumeError<I> {}
+impl<I> fmt::Debug for ResumeError<I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl<I> Error for ResumeError<I> {}
 
 /// Why a coroutine was not stored. It is as it was before.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StoreError {
     /// It has returned: there is no frame left.
@@ -78,10 +85,16 @@ impl fmt::Display for StoreError {
     }
 }
 
+impl fmt::Debug for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 impl Error for StoreError {}
 
 /// Why bytes are no image.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ImageError {
     /// They begin like nothing this crate writes.
@@ -117,10 +130,16 @@ impl fmt::Display for ImageError {
     }
 }
 
+impl fmt::Debug for ImageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 impl Error for ImageError {}
 
 /// Why an image was not restored: it is damaged, or this build's code is not what it was taken from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RestoreError {
     /// The image itself is wrong.
@@ -187,7 +206,7 @@ pub enum RestoreError {
 impl fmt::Display for RestoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            RestoreError::Image(error) => error.fmt(f),
+            RestoreError::Image(error) => fmt::Display::fmt(error, f),
             RestoreError::NoFrame => {
                 f.write_str("the image has fewer frames than this build's path of calls")
             }
@@ -224,6 +243,12 @@ impl fmt::Display for RestoreError {
                 write!(f, "cannot restore the value it was suspended with: {cause}")
             }
         }
+    }
+}
+
+impl fmt::Debug for RestoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

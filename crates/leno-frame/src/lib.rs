@@ -1,6 +1,8 @@
 //! Coroutines that can be stored (Stadler 2011): suspended, written to disk, sent to another machine,
 //! and gone on with there, in a new process and perhaps in a later build.
 //!
+//! Examples here name this crate; with `leno` as your dependency, read `leno_frame::` as `leno::frame::`.
+//!
 //! `#[resumable]` stands on an `async fn` whose first parameter is a handle. It suspends by
 //! `co.suspend(value).await`, and calls others of its kind by `.await`. [`Resumable`] runs it; while it is
 //! suspended it is an array of frames, one for each function it is in, and an [`Image`] is that array

@@ -11,6 +11,8 @@ use serde::de::DeserializeOwned;
     label = "this value is still needed after a suspension, but `{Self}` cannot be saved",
     note = "a local that is alive across an `.await` of a `#[resumable]` fn must implement \
             `serde::Serialize` and `serde::Deserialize`, own its data (no borrows) and be `Send`",
+    note = "a type of your own: put `#[derive(serde::Serialize, serde::Deserialize)]` on it, and \
+            `serde = {{ version = \"1\", features = [\"derive\"] }}` in Cargo.toml",
     note = "ways out: end its life before the suspension; keep the owner and borrow again after it; keep \
             an id and re-create it; wrap a resource in `Ext<T>`; put shared handles in the context \
             (`co.ctx()`)"

@@ -15,6 +15,7 @@ use crate::routine::Routine;
     label = "not a suspension the coroutine can save",
     note = "only `co.suspend(value)` and calls of other `#[resumable]` fns with the same `Co<..>` type \
             can be awaited; an ordinary future has no frame that could be stored",
+    note = "if this is an `async fn` of yours that suspends, write `#[resumable]` above it",
     note = "to do I/O, suspend with a request for the host: `co.suspend(Request::Fetch(url)).await`"
 )]
 pub trait Point<Y, I, C>: Send + Sized {
@@ -54,22 +55,27 @@ impl<Y, I, C> Reach<Y, I, C> {
     }
 }
 
-/// Implemented by nothing: what a suspension lacks where `#[resumable]` has not seen its `.await`. There the
-/// compiler says nothing of ours but this name.
+/// Implemented by nothing: what a suspension lacks where `#[resumable]` has not seen its `.await`.
+///
+/// It is asked of an [`Await`] and not of what is awaited: of two bounds on one type the compiler tells the first, which
+/// would be that of `Future`.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
-    message = "this `.await` is not in the source of a `#[resumable]` fn",
-    label = "a suspension that no frame could be written of",
-    note = "`co.suspend(value)` and calls of resumable fns are awaited in the body of a `#[resumable]` fn \
-            itself, not in what a macro expands to and not in ordinary async code",
-    note = "ways out: write the `.await` in the body; make what the macro does a `#[resumable]` fn; start a \
-            coroutine with `Resumable::start`"
+    message = "`co.suspend(..)` and calls of resumable fns can be awaited only in a `#[resumable]` fn",
+    label = "not in a `#[resumable]` fn, or hidden from it by a macro",
+    note = "write `#[resumable]` above the `async fn` that this `.await` is in",
+    note = "an `.await` in what a macro expands to, or in an async block, is not seen: write it in the body of the fn \
+            itself; ordinary code starts a coroutine with `Resumable::start`"
 )]
 pub trait AwaitedInTheSourceOfAResumableFn {}
 
+/// An `.await` of a `P`.
+#[doc(hidden)]
+pub struct Await<P>(PhantomData<fn() -> P>);
+
 impl<Y, I> Future for Suspend<Y, I>
 where
-    Self: AwaitedInTheSourceOfAResumableFn,
+    Await<Self>: AwaitedInTheSourceOfAResumableFn,
 {
     type Output = I;
 
@@ -80,7 +86,7 @@ where
 
 impl<R: Routine> Future for Call<R>
 where
-    Self: AwaitedInTheSourceOfAResumableFn,
+    Await<Self>: AwaitedInTheSourceOfAResumableFn,
 {
     type Output = R::Output;
 

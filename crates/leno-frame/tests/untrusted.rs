@@ -190,3 +190,12 @@ fn nothing_a_quintillion_times_is_refused() {
     let image = growing_with([&[0], huge, &[0]]);
     assert!(Resumable::restore(growing, &image, &Options::new()).is_err());
 }
+
+/// A `main` that returns an error prints its `Debug`.
+#[test]
+fn errors_are_printed_as_they_are_told() {
+    let error = Image::from_bytes(b"PNG".to_vec()).unwrap_err();
+    assert_eq!(format!("{error:?}"), "these bytes are not an image of a coroutine");
+    let error = leno_frame::RestoreError::from(error);
+    assert_eq!(format!("{error:?}"), error.to_string());
+}

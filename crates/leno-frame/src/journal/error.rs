@@ -1,4 +1,4 @@
-//! What can go wrong with journals.
+//! What can go wrong with journals. `Debug` writes what `Display` does, as for images.
 
 use std::error::Error;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 use crate::error::{ImageError, RestoreError};
 
 /// Why a journal was not replayed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JournalError {
     /// The bytes are no journal, or a damaged one.
@@ -97,6 +97,12 @@ impl fmt::Display for Step {
     }
 }
 
+impl fmt::Debug for JournalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 impl Error for JournalError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
@@ -120,7 +126,6 @@ impl From<RestoreError> for JournalError {
 }
 
 /// Why a body did not go on; the input is given back.
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum RecordError<I> {
     /// It has returned already.
@@ -163,4 +168,10 @@ impl<I> fmt::Display for RecordError<I> {
     }
 }
 
-impl<I: fmt::Debug> Error for RecordError<I> {}
+impl<I> fmt::Debug for RecordError<I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl<I> Error for RecordError<I> {}

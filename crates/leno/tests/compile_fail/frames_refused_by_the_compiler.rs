@@ -6,7 +6,7 @@
 //@ says: use of moved value: `s`
 //@ says: mismatched types
 //@ says: cannot borrow `v` as mutable
-//@ says: AwaitedInTheSourceOfAResumableFn` is not implemented for
+//@ says: calls of resumable fns can be awaited only in a `#[resumable]` fn
 //@ says: expected `(u32,)`, found integer
 //@ says: to do I/O, suspend with a request for the host
 

@@ -1,5 +1,6 @@
 //@ says: `Conn` cannot be stored in a coroutine frame
 //@ says: wrap a resource in `Ext<T>`
+//@ says: put `#[derive(serde::Serialize, serde::Deserialize)]` on it
 use leno::frame::{Co, resumable};
 
 struct Conn;
