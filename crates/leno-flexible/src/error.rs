@@ -34,6 +34,8 @@ pub enum Refusal {
         by: Party,
         /// Which one.
         coroutine: Arc<str>,
+        /// Whether by a panic.
+        has_panicked: bool,
     },
     /// A coroutine does one thing at a time: it has ended its turn already, and wants more in it. Only a
     /// body without a stack can try.
@@ -75,7 +77,10 @@ impl fmt::Display for Refusal {
                     None => Ok(()),
                 }
             }
-            Refusal::Terminated { by, coroutine } => {
+            Refusal::Terminated { by, coroutine, has_panicked: true } => {
+                write!(f, "{by} cannot call or resume coroutine '{coroutine}': it has panicked")
+            }
+            Refusal::Terminated { by, coroutine, has_panicked: false } => {
                 write!(f, "{by} cannot have coroutine '{coroutine}', which has terminated")
             }
             Refusal::TurnEnded { coroutine } => write!(

@@ -57,6 +57,26 @@ fn f19_a_self_call_and_a_cycle_without_a_home_core() {
 }
 
 #[test]
+fn f72_one_that_has_panicked_and_who_wants_it_are_named() {
+    let system = System::new();
+    let bad = system.create("bad", |_: &mut Me<(), ()>| panic!("planned"));
+    assert!(matches!(bad.call(()), Err(CallError::Failed(_))));
+    let texts = as_thread("anna", move || {
+        [bad.call(()).unwrap_err().to_string(), bad.kick().unwrap_err().to_string()]
+    });
+    let expected = "thread 'anna' cannot call or resume coroutine 'bad': it has panicked";
+    assert_eq!(texts, [expected; 2]);
+    let kicked = system.create("kicked", |_: &mut Me<(), ()>| panic!("{} glyphs", "no"));
+    kicked.kick().unwrap();
+    while kicked.state() != State::Terminated {
+        std::thread::yield_now();
+    }
+    let failures = system.failures();
+    assert_eq!(format!("{failures:?}"), "[Failure('kicked' panicked: no glyphs)]");
+    goes_on(&system);
+}
+
+#[test]
 fn f72_one_that_has_terminated_and_who_wants_it_are_named() {
     let system = System::new();
     let once = system.create("once", |_: &mut Me<(), ()>| {});

@@ -22,7 +22,10 @@ pub struct Failure {
 
 impl fmt::Debug for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Failure({})", self.name.or_id(self.co.bits()))
+        let text = self.payload.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| self.payload.downcast_ref::<String>().map(String::as_str));
+        let text = text.unwrap_or("not with text");
+        write!(f, "Failure({} panicked: {text})", self.name.or_id(self.co.bits()))
     }
 }
 

@@ -97,7 +97,7 @@ impl Table {
         }
         if state == State::Terminated {
             let by = self.as_requester(n).party();
-            return Some(Refusal::Terminated { by, coroutine: own.name.clone() });
+            return Some(self.terminated(by, m));
         }
         let is_attached = own.caller.is_some() && (is_call || self.is_simula);
         if state == State::Idle && !is_attached {

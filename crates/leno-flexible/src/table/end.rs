@@ -6,7 +6,7 @@ use leno_kernel::Waiter;
 
 use super::{Caller, Id, Requester, Table};
 use crate::call::AnyCall;
-use crate::{CallError, Failure, Refusal, Rule, State};
+use crate::{CallError, Failure, Party, Refusal, Rule, State};
 
 /// How a body has ended.
 pub(crate) enum Ending {
@@ -29,6 +29,7 @@ impl Table {
         settle: &mut Option<F>,
     ) -> Option<Failure> {
         let (own, name) = (self.as_requester(m), self.name(m));
+        self.cell_mut(m).has_panicked = matches!(ending, Ending::Panicked(_));
         let (rule, failure) = match (self.cell_mut(m).caller.take(), ending) {
             (Some(Caller { from, call }), ending) => {
                 let waiter = match ending {
@@ -39,9 +40,7 @@ impl Table {
                     Ending::Panicked(payload) => {
                         call.fail(CallError::Failed(Failure::new(name, payload)))
                     }
-                    Ending::Exited => {
-                        call.fail(Refusal::Terminated { by: from.party(), coroutine: name }.into())
-                    }
+                    Ending::Exited => call.fail(self.terminated(from.party(), m).into()),
                 };
                 (self.release(from, waiter), None)
             }
@@ -56,6 +55,12 @@ impl Table {
         }
         self.tell_rule(rule, &own, None);
         failure
+    }
+
+    /// Why nobody can have it any more.
+    pub(super) fn terminated(&self, by: Party, m: Id) -> Refusal {
+        let has_panicked = self.cell(m).has_panicked;
+        Refusal::Terminated { by, coroutine: self.name(m), has_panicked }
     }
 
     /// Whoever has called goes on.
@@ -91,7 +96,6 @@ impl Table {
         if let Some(callee) = self.cell_mut(m).callee.take() {
             self.cell_mut(callee).caller = None;
         }
-        let coroutine = self.name(m);
         // When a system stops, requests go before those who have made them.
         let waits_for = self.cell_mut(m).waits_for.take();
         if let Some(other) = waits_for.filter(|other| self.get(*other).is_some()) {
@@ -101,7 +105,7 @@ impl Table {
         for request in core::mem::take(&mut self.cell_mut(m).requests) {
             let Some(call) = request.call else { continue };
             let by = request.from.party();
-            let refusal = Refusal::Terminated { by, coroutine: coroutine.clone() };
+            let refusal = self.terminated(by, m);
             let waiter = call.fail(refusal.into());
             match request.from {
                 Requester::Outside(_) => self.wakes.extend(waiter),

@@ -101,6 +101,8 @@ pub(crate) struct Cell {
     pub(crate) callee: Option<Id>,
     /// Whom it has called though that one was busy; then it is not attached yet.
     waits_for: Option<Id>,
+    /// Whether it has terminated by a panic.
+    has_panicked: bool,
     requests: Vec<Request>,
     attached_only: bool,
     priority: i32,
@@ -197,6 +199,7 @@ impl Table {
             caller: None,
             callee: None,
             waits_for: None,
+            has_panicked: false,
             requests: Vec::new(),
             attached_only,
             priority,

@@ -23,7 +23,7 @@ impl Table {
     fn refuse_outside(&mut self, by: &Requester, m: Id) -> Option<Refusal> {
         let refusal = match self.state(m) {
             _ if self.is_stopped => Refusal::Stopped { coroutine: self.name(m) },
-            State::Terminated => Refusal::Terminated { by: by.party(), coroutine: self.name(m) },
+            State::Terminated => self.terminated(by.party(), m),
             _ => return None,
         };
         self.tell(|table| (by.party(), What::Refused(refusal.clone()), Some(table.name(m))));
