@@ -19,6 +19,9 @@
 //! assert_eq!(hanoi.iter().count(), 4);
 //! ```
 //!
+//! Each module below is a crate of its own, whose examples name that crate: with `leno` as your dependency, read
+//! `leno_kernel::` as `leno::kernel::`, and `leno_coroutine::` as `leno::`.
+//!
 //! # Where to look
 //! - [`Coroutine`]: runs when it is resumed, until its body suspends through its [`Suspender`] or
 //!   ends. [`Builder`] gives it a name or another stack size, [`Unstarted`] carries its body to
@@ -71,57 +74,48 @@
 #![forbid(unsafe_code)]
 
 pub use leno_coroutine::*;
-pub use leno_kernel as kernel;
-pub use leno_kernel::block_on;
-
-pub use leno_channel as channel;
-pub use leno_explore as explore;
-pub use leno_fibre as fibre;
 pub use leno_fibre::run;
-pub use leno_flexible as flexible;
-pub use leno_graph as graph;
-pub use leno_io as io;
-pub use leno_picture as picture;
-pub use leno_session as session;
+pub use leno_kernel::block_on;
 
 pub mod together;
 
-/// Coroutines that can be stored: suspended, written to disk, and gone on with in a new process, perhaps
-/// of a later build.
+/// Makes a module of each layer.
 ///
-/// ```
-/// use leno::frame::{Co, Format, Image, Options, Resumable, State, resumable};
-///
-/// #[resumable]
-/// async fn area(co: &mut Co<&'static str, u32>) -> u32 {
-///     let width = co.suspend("width?").await;
-///     width * co.suspend("height?").await
-/// }
-///
-/// let (mut asking, _) = Resumable::start(&mut (), area, ());
-/// asking.resume(&mut (), 6);
-/// let bytes = asking.snapshot(Format::Postcard)?.into_bytes();
-///
-/// let mut asking = Resumable::restore(area, &Image::from_bytes(bytes)?, &Options::new())?;
-/// assert_eq!(asking.resume(&mut (), 7), State::Complete(42));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
-/// What bodies can do, what images are and how they survive changes of the code is described in the
-/// crate `leno-frame`, which this module re-exports.
-pub mod frame {
-    #[doc(inline)]
-    pub use leno_frame::*;
-    #[doc(inline)]
-    pub use leno_macros::resumable_in_leno as resumable;
+/// A module and not `pub use leno_kernel as kernel`, because the compiler's messages would then say
+/// `leno::leno_session::Wait` for what everybody writes as `leno::session::Wait`. Documentation is made of just that,
+/// though: it shows the layer's overview and its attributes with all that is said of them in their own crates.
+macro_rules! layers {
+    ($($layer:ident = $member:ident $({ $($attributes:tt)* })?;)*) => {
+        $(
+            #[cfg(doc)]
+            #[doc(inline)]
+            pub use $member as $layer;
+
+            #[cfg(not(doc))]
+            #[allow(missing_docs, reason = "documented in its crate")]
+            pub mod $layer {
+                pub use $member::*;
+                // A name says more than a glob: these are the layer's attributes for users of `leno`.
+                $($($attributes)*)?
+            }
+        )*
+    };
 }
 
-/// Preemption by budgets, schedulers as user code, processes, monitors, rendezvous.
-pub mod process {
-    #[doc(inline)]
-    pub use leno_macros::{preemptible_in_leno as preemptible, process_in_leno as process};
-    #[doc(inline)]
-    pub use leno_process::*;
+layers! {
+    kernel = leno_kernel;
+    channel = leno_channel;
+    explore = leno_explore;
+    fibre = leno_fibre;
+    flexible = leno_flexible;
+    graph = leno_graph;
+    io = leno_io;
+    picture = leno_picture;
+    session = leno_session;
+    frame = leno_frame { pub use leno_macros::resumable_in_leno as resumable; };
+    process = leno_process {
+        pub use leno_macros::{preemptible_in_leno as preemptible, process_in_leno as process};
+    };
 }
 
 /// The project's page on testing, so that its example is tested.
@@ -133,6 +127,17 @@ struct Testing;
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// What is said of the attributes, so that its examples are tested.
+#[cfg(doctest)]
+mod attributes {
+    #[doc = include_str!("../../leno-macros/docs/preemptible.md")]
+    struct Preemptible;
+    #[doc = include_str!("../../leno-macros/docs/process.md")]
+    struct Process;
+    #[doc = include_str!("../../leno-macros/docs/resumable.md")]
+    struct Resumable;
+}
 
 /// The chapters of the book, so that their examples are tested.
 #[cfg(doctest)]

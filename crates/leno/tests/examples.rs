@@ -367,7 +367,9 @@ fn every_example_is_listed_short_and_has_its_output() {
     let examples: BTreeSet<String> = EXAMPLES.iter().map(ToString::to_string).collect();
     assert_eq!(listed(folder(), ".rs"), examples);
     assert_eq!(listed(folder().join("expected"), ".txt"), examples);
+    let index = fs::read_to_string(folder().join("README.md")).expect("the list can be read");
     for example in EXAMPLES {
+        assert!(index.contains(&format!("[{example}]({example}.rs)")), "{example} has no topic");
         let path = folder().join(format!("{example}.rs"));
         let source = fs::read_to_string(path).expect("an example can be read");
         assert!(source.starts_with("//! ") && source.lines().count() < 80, "{example}");
