@@ -40,8 +40,9 @@ pub use bound::{Bound, BoundBack, BoundError};
 pub use cores::Core;
 pub use leno_context::interrupt::GuardedAllocator;
 pub use leno_kernel::{
-    AttachError, Attached, Back, Budget, Co, NoPreempt, Sink, Unsupported, can_preempt_anywhere,
-    charge, no_preempt, preempt_anywhere,
+    AttachError, Attached, Back, Budget, BuildError, Co, Exiting, JoinHandle, LocalSystem, Name,
+    NoPreempt, Options, Sink, SpawnError, Unsupported, can_preempt_anywhere, charge, no_preempt,
+    preempt_anywhere,
 };
 pub use leno_macros::{preemptible, process};
 pub use lock::{Held, Lock, Locked};
