@@ -70,8 +70,8 @@ pub struct Plan {
 /// #[process]
 /// impl Printer {
 ///     #[entry]
-///     fn print(&mut self, text: &'static str) -> u32 {
-///         assert!(text.is_ascii(), "no glyph");
+///     fn print(&mut self, glyph: char) -> u32 {
+///         assert!(glyph.is_ascii(), "there is none");
 ///         self.0 += 1;
 ///         self.0
 ///     }
@@ -81,20 +81,20 @@ pub struct Plan {
 /// // One that begins again: its state is new, its mailbox the same.
 /// let plan = Plan::new().supervised(Supervision::Restart(1));
 /// let again = system.start_again(plan, Printer::default);
-/// assert_eq!(again.print("one")?.wait()?, 1);
-/// assert!(again.print("\u{df}")?.wait().is_err());
-/// assert_eq!(again.print("two")?.wait()?, 1);
+/// assert_eq!(again.print('a')?.wait()?, 1);
+/// assert!(again.print('ß')?.wait().is_err());
+/// assert_eq!(again.print('b')?.wait()?, 1);
 /// // One that ends.
 /// let once = system.start(Printer::default());
-/// assert!(once.print("\u{df}")?.wait().is_err());
-/// assert_eq!(once.print("one").unwrap_err().why, Refusal::Failed);
+/// assert!(once.print('ß')?.wait().is_err());
+/// assert_eq!(once.print('a').unwrap_err().why, Refusal::Failed);
 /// // One that ends with all others.
 /// let plan = Plan::new().supervised(Supervision::Escalate);
 /// let vital = system.start_with(plan, Printer::default());
-/// assert!(vital.print("\u{df}")?.wait().is_err());
+/// assert!(vital.print('ß')?.wait().is_err());
 /// let ended = system.run()?;
 /// assert_eq!((ended.started, ended.restarts, ended.failures.len()), (3, 1, 2));
-/// assert_eq!(again.print("one").unwrap_err().why, Refusal::Stopped);
+/// assert_eq!(again.print('a').unwrap_err().why, Refusal::Stopped);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
