@@ -89,19 +89,29 @@ impl Mailbox {
             }
             Owner::Team(team) => {
                 let team = team.upgrade();
+                let began = inner.generation;
                 drop(inner);
-                self.look_for_strays();
+                self.look_for_strays(&message, began);
                 return team.into_iter().for_each(|team| team.answer(&message));
             }
         }
-        self.look_for_strays();
+        self.look_for_strays(&message, inner.generation);
         self.sent.fetch_add(1, SeqCst);
         inner.messages.push(message);
         drop(inner);
         self.bell.ring();
     }
 
-    fn look_for_strays(&self) {
+    /// Whether `message` is of a thread outside of the core's world, and wakes someone: one of the generations that
+    /// `began` with this core, not of whoever had the number before.
+    fn look_for_strays(&self, message: &Message, began: u32) {
+        match message {
+            Message::Unpark(co) | Message::Cancel(co) if co.generation() >= began => self.strays(),
+            _ => {}
+        }
+    }
+
+    fn strays(&self) {
         if self.in_world.load(Relaxed) && !world::is_here() {
             self.is_strayed.store(true, SeqCst);
         }
@@ -114,7 +124,7 @@ impl Mailbox {
 
     /// The team that has this number, if one has, to wake one of its futures.
     pub(crate) fn team_to_wake(&self) -> Option<Arc<Team>> {
-        self.look_for_strays();
+        self.strays();
         self.team()
     }
 
