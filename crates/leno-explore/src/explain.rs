@@ -59,7 +59,8 @@ impl Seen {
     fn is_like(&self, run: &Run) -> bool {
         let Some(trouble) = &run.trouble else { return false };
         let panicked = |trouble: &Trouble| matches!(trouble, Trouble::Panicked { .. });
-        let same_place = panicked(&self.trouble) && panicked(trouble) && self.site == run.site;
+        let is_known = self.site.is_some() && self.site == run.site;
+        let same_place = panicked(&self.trouble) && panicked(trouble) && is_known;
         same_place || trouble.is_like(&self.trouble)
     }
 

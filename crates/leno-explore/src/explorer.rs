@@ -10,11 +10,12 @@ use leno_kernel::log::Log;
 use leno_kernel::policy::{ChoiceLog, Decision};
 use leno_kernel::world::{self, Setup, Trouble};
 
+use crate::environment;
 use crate::explain::explain;
 use crate::failure::Failure;
+use crate::hook::{self, Baggage};
 use crate::recorder::Recorder;
 use crate::strategy::{Exhaustive, Lenient, Pct, Random, Replay, Strategy};
-use crate::{environment, hook};
 
 /// The program that is explored.
 pub(crate) type Program = Arc<dyn Fn() + Send + Sync>;
@@ -286,8 +287,9 @@ impl Explorer {
     ) -> Run {
         let (driver, program) = (recorder.clone(), program.clone());
         let heats = recorder.borrow().heats.clone();
-        let baggage = Rc::new(heats.clone());
-        let setup = Setup { driver, log, most_points: self.most_operations, baggage, grace };
+        let baggage = Rc::new(Baggage::new(heats.clone()));
+        let most_points = self.most_operations;
+        let setup = Setup { driver, log, most_points, baggage: baggage.clone(), grace };
         match world::run(setup, move || program()) {
             Ok(ending) => {
                 let hot = heats.left_hot().map(|name| {
@@ -296,7 +298,7 @@ impl Explorer {
                 });
                 Run {
                     trouble: ending.trouble.or(hot).or_else(|| recorder.borrow_mut().left_over()),
-                    site: hook::take_site(),
+                    site: baggage.take_site(),
                     log: ending.log,
                     operations: ending.points,
                 }

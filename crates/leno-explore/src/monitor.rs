@@ -5,8 +5,9 @@ use std::fmt;
 use std::panic::Location;
 use std::rc::Rc;
 
-use leno_kernel::{Name, log, world};
+use leno_kernel::{Name, log};
 
+use crate::hook::Baggage;
 use crate::tell;
 
 /// What the recorder sees of a monitor.
@@ -40,9 +41,8 @@ impl Monitor {
     /// A cold one. Outside an exploration nobody watches it.
     pub fn new(name: impl Into<Name>) -> Monitor {
         let heat = Rc::new(RefCell::new(Heat { name: name.into(), hot: None }));
-        let run = world::baggage().and_then(|baggage| baggage.downcast::<Heats>().ok());
-        if let Some(heats) = run {
-            heats.0.borrow_mut().push(heat.clone());
+        if let Some(baggage) = Baggage::here() {
+            baggage.heats.0.borrow_mut().push(heat.clone());
         }
         Monitor(heat)
     }
