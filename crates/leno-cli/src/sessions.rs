@@ -35,7 +35,7 @@ OPTIONS
 
 EXAMPLES
     leno sessions start
-    leno sessions answer 3f8e..c1 \"John Doe\"
+    leno sessions answer ID \"John Doe\"     where ID is what start has said
     leno sessions serve --listen 127.0.0.1:8087
 
 NOTES
@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
     let (address, command) = match read(arguments) {
         Ok(read) => read,
         Err(wrong) => {
-            eprintln!("leno sessions: {wrong}\n\n{HELP}");
+            eprintln!("leno sessions: {wrong}\nleno sessions --help says what there is");
             return ExitCode::from(2);
         }
     };
@@ -106,9 +106,10 @@ fn read(arguments: &[String]) -> Result<(String, Command), String> {
         ["start"] => Command::Start,
         ["answer", session, text] => Command::Answer(id(session)?, text.into()),
         ["list"] => Command::List(None),
-        ["list", state] => Command::List(Some(
-            State::parse(state).ok_or_else(|| format!("there is no state `{state}`"))?,
-        )),
+        ["list", state] => Command::List(Some(State::parse(state).ok_or_else(|| {
+            let all = State::ALL.map(|state| state.to_string()).join(", ");
+            format!("there is no state `{state}`; there are {all}")
+        })?)),
         ["show", session] => Command::Show(id(session)?),
         ["retry", session] => Command::Retry(id(session)?),
         ["cancel", session] => Command::Cancel(id(session)?),
@@ -203,7 +204,11 @@ mod tests {
             (&[][..], "what shall be done?"),
             (&["answer", "12"], "answer needs an id and a text, in quotes if it has blanks"),
             (&["show", "12"], "`12` is no id of a session: those have 32 hexadecimal digits"),
-            (&["list", "asleep"], "there is no state `asleep`"),
+            (
+                &["list", "asleep"],
+                "there is no state `asleep`; there are ready, leased, waiting, sleeping, done, failed, parked, \
+                 cancelled, expired",
+            ),
             (&["start", "--listen", "127.0.0.1:1"], "--listen is for serve"),
             (&["serve", "--listen", "home"], "`home` is not an address such as 127.0.0.1:8087"),
             (&["dance"], "there is no command `dance` with these arguments"),

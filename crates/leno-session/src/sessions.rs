@@ -195,7 +195,8 @@ impl Sessions {
         Ok(count)
     }
 
-    /// Answers what a session has asked.
+    /// Answers what a session has asked. An answer that comes while it asks nothing, or that is one too many, is kept,
+    /// and taken by its next wait for an answer, whatever that asks.
     ///
     /// # Errors
     /// If there is no such session, it has ended, or its routine cannot read this; if the store fails.
