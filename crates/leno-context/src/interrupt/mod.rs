@@ -23,6 +23,9 @@
 //! 5. There is room on the stack for the registers and the hook.
 //! 6. The coroutine stays with its thread: it is none that migrates, and its kernel never moves it.
 //!
+//! A hook sets the timer for the code that it goes back to before that is within again. So a timer that goes off while
+//! nobody is within is noted, and whoever comes back within sets it anew.
+//!
 //! What is left to the contract of whoever opts in is in the kernel's `preempt_anywhere`.
 
 mod allocator;
@@ -87,6 +90,8 @@ pub(crate) struct Interrupts {
     pub(crate) guarded: AtomicU32,
     /// Whether its timer is set, so that the handler may set it again.
     pub(crate) is_armed: AtomicU32,
+    /// Whether its timer has gone off while nobody was within, for the hook on its way back to one who is.
+    pub(crate) is_missed: AtomicU32,
     /// What a bound thread and its attacher share.
     pub(crate) baton: AtomicPtr<bound::Baton>,
     /// Its timer, once it has one.
@@ -102,6 +107,7 @@ impl Interrupts {
             interrupted: AtomicPtr::new(core::ptr::null_mut()),
             guarded: AtomicU32::new(0),
             is_armed: AtomicU32::new(0),
+            is_missed: AtomicU32::new(0),
             baton: AtomicPtr::new(core::ptr::null_mut()),
             timer: Cell::new(None),
             modes: Cell::new((0x1f80, 0x37f)),

@@ -136,9 +136,12 @@ fn interrupt(own: &Thread, registers: &mut [libc::greg_t; 23]) {
         let is_free = interrupts.guarded.load(Relaxed) == 0 && is_text(pc);
         return bound::on_signal(baton, is_free);
     }
-    let within = interrupts.within.load(Relaxed);
-    if within.is_null() || interrupts.is_armed.load(Relaxed) == 0 {
+    if interrupts.is_armed.load(Relaxed) == 0 {
         return;
+    }
+    let within = interrupts.within.load(Relaxed);
+    if within.is_null() {
+        return interrupts.is_missed.store(1, Relaxed);
     }
     let is_own = on.as_ref().is_some_and(|stack| core::ptr::eq(block_of(stack), within));
     let has_room = on.is_some_and(|stack| sp - stack.limit().addr() >= RED_ZONE + 8 + ROOM);
@@ -272,6 +275,11 @@ extern "C" fn call_hook() {
     own.modes.set(modes);
     debug_assert!(NonNull::<Control>::new(within).is_some());
     own.within.store(within, SeqCst);
+    // The hook has set the timer while nobody was within. If it has gone off by now, as it may when the thread was
+    // kept from running, nobody else sets it again.
+    if own.is_missed.swap(0, SeqCst) != 0 && own.is_armed.load(Relaxed) != 0 {
+        set(own, SOON);
+    }
 }
 
 /// How the calling thread computes with fractions.
