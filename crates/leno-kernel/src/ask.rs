@@ -2,16 +2,35 @@
 
 use core::time::Duration;
 use std::sync::Arc;
-use std::time::Instant;
 
 use crate::bell::Bell;
 use crate::core::Core;
 use crate::mailbox::{Mailbox, Message};
 use crate::raw::entered;
 use crate::sync::{Mutex, lock};
+use crate::{Platform, RealTime, Time};
 
 /// How long whoever asks waits for an answer.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Until when something is waited for, by the clock of the calling code's world, if it is in one.
+#[derive(Clone, Copy)]
+pub(crate) struct Deadline {
+    clock: RealTime,
+    limit: Duration,
+}
+
+impl Deadline {
+    /// So long from now.
+    pub(crate) fn after(limit: Duration) -> Deadline {
+        Deadline { clock: RealTime::new(), limit }
+    }
+
+    /// How long it is until then.
+    pub(crate) fn left(&self) -> Duration {
+        self.limit.saturating_sub(self.clock.now() - Time::START)
+    }
+}
 
 /// What a core answers, now or later.
 pub(crate) enum Answer<R> {
@@ -52,11 +71,11 @@ impl<R> Drop for RingAtEnd<R> {
 
 impl<R> Answer<R> {
     /// The answer, if it comes in time.
-    pub(crate) fn wait_until(self, deadline: Instant) -> Option<R> {
+    pub(crate) fn wait_until(self, deadline: Deadline) -> Option<R> {
         match self {
             Answer::Here(answer) => Some(answer),
             Answer::Later(pending) => {
-                pending.bell.wait_for(deadline.saturating_duration_since(Instant::now()));
+                pending.bell.wait_for(deadline.left());
                 lock(&pending.answer).take()
             }
         }

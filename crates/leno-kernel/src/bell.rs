@@ -130,10 +130,23 @@ impl Bell {
         self.wait_up_to(Some(limit))
     }
 
+    /// As it was made. Nobody listens.
+    pub(crate) fn reset(&self) {
+        self.rung.store(false, Relaxed);
+        self.asleep.store(false, Relaxed);
+        let old = lock(&self.listener).take();
+        drop(old);
+    }
+
     /// A thread of a world listens, and parks next.
     pub(crate) fn listen_as(&self, co: Co) {
         *lock(&self.listener) = Some(Listener::Virtual(co));
         self.asleep.store(true, Relaxed);
+    }
+
+    /// That thread does something else: nobody is to wake it for this bell.
+    pub(crate) fn listen_no_more(&self) {
+        self.asleep.store(false, Relaxed);
     }
 
     fn wait_up_to(&self, limit: Option<Duration>) -> bool {

@@ -8,10 +8,9 @@ use core::fmt;
 use core::time::Duration;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Instant;
 
 use crate::alive::{self, Alive, Exits};
-use crate::ask::{PATIENCE, ask};
+use crate::ask::{Deadline, PATIENCE, ask};
 use crate::core::Core;
 use crate::frames;
 use crate::mailbox::{self, Mailbox};
@@ -117,7 +116,7 @@ impl Dump {
 
     /// Asks these cores, all at once.
     pub(crate) fn of(cores: Vec<(&'static Mailbox, Arc<Window>)>, depth: Depth) -> Dump {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Deadline::after(PATIENCE);
         let answers: Vec<_> = cores
             .into_iter()
             .map(|(mailbox, window)| {
@@ -153,9 +152,11 @@ impl Dump {
 ///
 /// # Blocking
 /// Until each core has answered, or a second has passed; one that is busy longer is shown as it is
-/// seen from outside. A [`LocalSystem`](crate::LocalSystem) that nobody runs is named, not more.
+/// seen from outside. A [`LocalSystem`](crate::LocalSystem) that nobody runs is named, not more. Programs
+/// that are explored meanwhile are left out: a question would be a step of theirs that nobody decides.
 pub fn dump_all(depth: Depth) -> Dump {
     let mut cores = mailbox::with_windows();
+    cores.retain(|(mailbox, _)| mailbox.is_of_this_world());
     cores.sort_by_key(|(mailbox, window)| (window.title.object, mailbox.number));
     let dump = Dump::of(cores, depth);
     mailbox::teams().iter().fold(dump, |dump, team| dump.and_futures(team))

@@ -7,7 +7,14 @@
 //!
 //! A team has a number, too, for its movable futures. A message for one of these is answered on the
 //! spot, by whoever sends it.
+//!
+//! Whoever rings for a core may do so when that core has ended and another has its number. That is
+//! harmless: a core that is woken for nothing looks, and sleeps again. But in a world it would be a step
+//! that nobody has decided. So a number that was used in a world serves only worlds, and another one only
+//! when the first has ended; messages for those who are gone are not delivered; and bells begin unrung.
 
+use core::cell::RefCell;
+use core::sync::atomic::AtomicU32;
 use std::sync::{Arc, OnceLock, Weak};
 
 use crate::bell::Bell;
@@ -22,6 +29,9 @@ use crate::system::Team;
 use crate::window::Window;
 use crate::{Co, CoresError, world};
 
+/// Which world a core is in that is in none.
+pub(crate) const NO_WORLD: u32 = 0;
+
 /// What is sent to a core.
 pub(crate) enum Message {
     /// Unpark this coroutine.
@@ -32,15 +42,25 @@ pub(crate) enum Message {
     Run(Box<dyn FnOnce(&Core) + Send>),
 }
 
+impl Message {
+    /// Whether it is for one whose core began before this generation did.
+    fn is_before(&self, generation: u32) -> bool {
+        match self {
+            Message::Unpark(co) | Message::Cancel(co) => co.generation() < generation,
+            Message::Run(_) => false,
+        }
+    }
+}
+
 /// See the module.
 pub(crate) struct Mailbox {
     pub(crate) number: u32,
     pub(crate) bell: Bell,
     inner: Mutex<Inner>,
     sent: AtomicUsize,
-    /// Its core is in a world,
-    in_world: AtomicBool,
-    /// and a thread that is not has written to it.
+    /// Which world its core is in, or none,
+    world: AtomicU32,
+    /// and whether a thread that is not has written to it.
     is_strayed: AtomicBool,
     /// What others see of the core, while there is one.
     window: Mutex<Option<Arc<Window>>>,
@@ -67,7 +87,7 @@ impl Mailbox {
             bell: Bell::new(),
             inner: Mutex::new(Inner { messages: Vec::new(), owner: Owner::Nobody, generation: 1 }),
             sent: AtomicUsize::new(0),
-            in_world: AtomicBool::new(false),
+            world: AtomicU32::new(NO_WORLD),
             is_strayed: AtomicBool::new(false),
             window: Mutex::new(None),
         }
@@ -82,6 +102,7 @@ impl Mailbox {
     pub(crate) fn send(&self, message: Message) {
         let mut inner = lock(&self.inner);
         match &inner.owner {
+            _ if message.is_before(inner.generation) => return drop(inner),
             Owner::Core => {}
             Owner::Nobody => {
                 drop(inner);
@@ -89,30 +110,27 @@ impl Mailbox {
             }
             Owner::Team(team) => {
                 let team = team.upgrade();
-                let began = inner.generation;
                 drop(inner);
-                self.look_for_strays(&message, began);
+                self.look_for_strays(&message);
                 return team.into_iter().for_each(|team| team.answer(&message));
             }
         }
-        self.look_for_strays(&message, inner.generation);
+        self.look_for_strays(&message);
         self.sent.fetch_add(1, SeqCst);
         inner.messages.push(message);
         drop(inner);
         self.bell.ring();
     }
 
-    /// Whether `message` is of a thread outside of the core's world, and wakes someone: one of the generations that
-    /// `began` with this core, not of whoever had the number before.
-    fn look_for_strays(&self, message: &Message, began: u32) {
-        match message {
-            Message::Unpark(co) | Message::Cancel(co) if co.generation() >= began => self.strays(),
-            _ => {}
+    /// Whether `message` is of a thread outside of the core's world, and wakes someone.
+    fn look_for_strays(&self, message: &Message) {
+        if !matches!(message, Message::Run(_)) {
+            self.strays();
         }
     }
 
     fn strays(&self) {
-        if self.in_world.load(Relaxed) && !world::is_here() {
+        if self.world.load(Relaxed) != NO_WORLD && !self.is_of_this_world() {
             self.is_strayed.store(true, SeqCst);
         }
     }
@@ -122,10 +140,18 @@ impl Mailbox {
         lock(&self.inner).owner = Owner::Team(Arc::downgrade(team));
     }
 
-    /// The team that has this number, if one has, to wake one of its futures.
-    pub(crate) fn team_to_wake(&self) -> Option<Arc<Team>> {
-        self.strays();
-        self.team()
+    /// The team that has this number, if one has, to wake this one of its futures.
+    pub(crate) fn team_to_wake(&self, co: Co) -> Option<Arc<Team>> {
+        let inner = lock(&self.inner);
+        let team = match &inner.owner {
+            Owner::Team(team) if co.generation() >= inner.generation => team.upgrade(),
+            _ => None,
+        };
+        drop(inner);
+        if team.is_some() {
+            self.strays();
+        }
+        team
     }
 
     /// The team that has this number, if one has.
@@ -136,9 +162,9 @@ impl Mailbox {
         }
     }
 
-    /// Its core is in a world: only that one's threads may write.
-    pub(crate) fn set_in_world(&self) {
-        self.in_world.store(true, SeqCst);
+    /// Whether its core and the calling code are in the same world, or neither is in one.
+    pub(crate) fn is_of_this_world(&self) -> bool {
+        self.world.load(Relaxed) == world::number()
     }
 
     /// Whether a thread has written that is not of its core's world.
@@ -173,7 +199,7 @@ const CHUNK: usize = 256;
 const CHUNKS: usize = CORES as usize / CHUNK;
 
 static NUMBERS: std::sync::Mutex<Numbers> =
-    std::sync::Mutex::new(Numbers { free: Vec::new(), next: 0 });
+    std::sync::Mutex::new(Numbers { free: Vec::new(), free_in_worlds: Vec::new(), next: 0 });
 
 fn numbers() -> std::sync::MutexGuard<'static, Numbers> {
     NUMBERS.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
@@ -181,7 +207,32 @@ fn numbers() -> std::sync::MutexGuard<'static, Numbers> {
 
 struct Numbers {
     free: Vec<u32>,
+    free_in_worlds: Vec<u32>,
     next: u32,
+}
+
+impl Numbers {
+    fn take(&mut self, in_world: bool) -> Result<u32, CoresError> {
+        let free = if in_world { &mut self.free_in_worlds } else { &mut self.free };
+        match free.pop() {
+            Some(number) => Ok(number),
+            None if self.next == CORES => Err(CoresError { limit: CORES }),
+            None => {
+                self.next += 1;
+                Ok(self.next - 1)
+            }
+        }
+    }
+}
+
+/// The numbers of cores of a world that have ended: for others of that world, until it ends itself.
+#[derive(Default)]
+pub(crate) struct Shelf(RefCell<Vec<u32>>);
+
+impl Drop for Shelf {
+    fn drop(&mut self) {
+        numbers().free_in_worlds.append(self.0.get_mut());
+    }
 }
 
 /// The mailbox of the core with this number, which exists.
@@ -209,25 +260,31 @@ impl Address {
     }
 }
 
-/// Takes a mailbox for a new core.
+/// Takes a mailbox for a new core, in the calling code's world, if it is in one.
 pub(crate) fn open() -> Result<Address, CoresError> {
+    open_in(|_| world::number())
+}
+
+/// The same for the core of a world.
+pub(crate) fn open_for_world() -> Result<Address, CoresError> {
+    open_in(|number| number + 1)
+}
+
+/// `world` says which world the core with this number is in.
+fn open_in(world: impl Fn(u32) -> u32) -> Result<Address, CoresError> {
     loop {
-        let mut numbers = numbers();
-        let number = match numbers.free.pop() {
+        let shelved = world::with_shelf(|shelf| shelf.0.borrow_mut().pop());
+        let number = match shelved.flatten() {
             Some(number) => number,
-            None if numbers.next == CORES => return Err(CoresError { limit: CORES }),
-            None => {
-                numbers.next += 1;
-                numbers.next - 1
-            }
+            None => numbers().take(world(0) != NO_WORLD)?,
         };
-        drop(numbers);
         let mailbox = of(number);
         let mut inner = lock(&mailbox.inner);
         // A number whose generations are used up is not used again.
         if inner.generation < GENERATIONS / 2 {
             inner.owner = Owner::Core;
-            mailbox.in_world.store(world::is_here(), SeqCst);
+            mailbox.bell.reset();
+            mailbox.world.store(world(number), SeqCst);
             mailbox.is_strayed.store(false, SeqCst);
             // Nobody can send before this is open, and the core may begin only after some have.
             let sent = mailbox.sent();
@@ -245,13 +302,22 @@ pub(crate) fn close(mailbox: &'static Mailbox, generation: u32) {
     let left = core::mem::take(&mut inner.messages);
     drop(inner);
     drop(left);
-    numbers().free.push(mailbox.number);
+    let number = mailbox.number;
+    if mailbox.world.load(SeqCst) == NO_WORLD {
+        numbers().free.push(number);
+    } else if world::with_shelf(|shelf| shelf.0.borrow_mut().push(number)).is_none() {
+        numbers().free_in_worlds.push(number);
+    }
 }
 
-/// Every team that there is.
+/// Every team that there is in the calling code's world, or outside all worlds.
 pub(crate) fn teams() -> Vec<Arc<Team>> {
     let next = numbers().next;
-    (0..next).map(of).filter_map(Mailbox::team).collect()
+    (0..next)
+        .map(of)
+        .filter(|mailbox| mailbox.is_of_this_world())
+        .filter_map(Mailbox::team)
+        .collect()
 }
 
 /// Every core that there is, with its window.

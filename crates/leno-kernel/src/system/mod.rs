@@ -13,9 +13,8 @@ use core::panic::Location;
 use core::time::Duration;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Instant;
 
-use crate::ask::{PATIENCE, ask};
+use crate::ask::{Deadline, PATIENCE, ask};
 use crate::bell::Bell;
 use crate::core::{Core, Membership, Parts};
 use crate::dump::{Depth, Dump};
@@ -359,16 +358,16 @@ impl System {
     }
 
     fn stop(&self, limit: Option<Duration>) -> Result<Report, Stopped> {
-        let start = Instant::now();
+        let deadline = limit.map(Deadline::after);
         self.team.stop();
         let (mut report, mut late) = (Report::default(), Vec::new());
         for thread in lock(&self.threads).drain(..) {
-            let ended = match limit {
+            let ended = match deadline {
                 None => {
                     thread.ended.0.wait();
                     true
                 }
-                Some(limit) => thread.ended.0.wait_for(limit.saturating_sub(start.elapsed())),
+                Some(deadline) => thread.ended.0.wait_for(deadline.left()),
             };
             if !ended {
                 late.push(&self.team.places()[thread.place]);
@@ -393,7 +392,7 @@ fn ask_all<'a, R: Send + 'static>(
     places: impl Iterator<Item = &'a team::Place>,
     question: fn(&Core) -> R,
 ) -> impl Iterator<Item = (&'a team::Place, Option<R>)> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Deadline::after(PATIENCE);
     let asked: Vec<_> = places.map(|place| (place, ask(place.mailbox, question))).collect();
     asked.into_iter().map(move |(place, answer)| (place, answer.wait_until(deadline)))
 }
@@ -402,7 +401,7 @@ fn ask_all<'a, R: Send + 'static>(
 fn put_on_pile(movable: Arc<Movable>) {
     let number = movable.co.core();
     if let Some(movable) = put_on_own_pile(movable)
-        && let Some(team) = mailbox::of(number).team_to_wake()
+        && let Some(team) = mailbox::of(number).team_to_wake(movable.co)
     {
         team.add_woken(None, movable, false);
     }

@@ -36,6 +36,7 @@ use crate::bell::Bell;
 use crate::core::{Core, Parts};
 use crate::dump::Depth;
 use crate::log::Ring;
+use crate::mailbox::Shelf;
 use crate::raw::entered;
 use crate::raw::world as raw;
 use crate::window::Title;
@@ -92,6 +93,12 @@ pub fn is_here() -> bool {
     is_near() && raw::with(|_| ()).is_some()
 }
 
+/// The number of the calling code's world, or none.
+pub(crate) fn number() -> u32 {
+    let number = || raw::with(|world| world.core.mailbox.number + 1);
+    is_near().then(number).flatten().unwrap_or(mailbox::NO_WORLD)
+}
+
 /// What whoever set this world up has given to its program; `None` outside a world.
 pub fn baggage() -> Option<Rc<dyn Any>> {
     if !is_near() {
@@ -135,6 +142,7 @@ pub(crate) struct World {
     /// What the program has one of; see [`own`].
     own: RefCell<Vec<Rc<dyn Any>>>,
     pub(crate) is_ending: Cell<bool>,
+    shelf: Shelf,
 }
 
 /// What a world is like.
@@ -160,8 +168,7 @@ pub struct Setup {
 /// # Panics
 /// Inside another world.
 pub fn run(setup: Setup, main: impl FnOnce() + 'static) -> Result<Ending, CoresError> {
-    let address = mailbox::open()?;
-    address.mailbox.set_in_world();
+    let address = mailbox::open_for_world()?;
     let events = (setup.log > 0).then(|| Rc::new(Ring::new(setup.log)));
     let policy = Box::new(Driven::new(setup.driver.clone(), true));
     let parts = Parts {
@@ -191,6 +198,7 @@ pub fn run(setup: Setup, main: impl FnOnce() + 'static) -> Result<Ending, CoresE
         baggage: setup.baggage,
         own: RefCell::default(),
         is_ending: Cell::new(false),
+        shelf: Shelf::default(),
     };
     Ok(raw::enter(&world, || world.run(main)))
 }
@@ -281,6 +289,7 @@ pub(crate) fn wait_for_bell(bell: &Bell, limit: Option<Duration>) -> Option<bool
                     core.park_until(inside, Reason::Passive, deadline, now)
                 }
             };
+            bell.listen_no_more();
             match wake {
                 Wake::Unparked => {}
                 Wake::TimedOut => return Ok(bell.take()),
@@ -331,6 +340,14 @@ fn refuse_io_here() -> std::io::Result<()> {
             Err(std::io::Error::new(kind, format!("not controlled: {what}")))
         }
     }
+}
+
+/// With the numbers that are kept for cores of the calling code's world.
+pub(crate) fn with_shelf<R>(f: impl FnOnce(&Shelf) -> R) -> Option<R> {
+    if !is_near() {
+        return None;
+    }
+    raw::with(|world| f(&world.shelf))
 }
 
 /// What time it is in the calling code's world.
