@@ -1,5 +1,5 @@
 //! What needs `unsafe`: below, a value inside something shared that one thread alone may touch, without a
-//! lock; in `slot.rs`, a slot for one value between two; in `guarded.rs`, a value under a lock of leno's.
+//! lock, and whether the calling coroutine exits; in `slot.rs`, a slot for one value between two; in `guarded.rs`, a value under a lock of leno's.
 //!
 //! A mailbox is called by everyone, and most of all by coroutines of the process's own core. These need no
 //! lock among themselves: one of them runs at a time, and none is switched away from in the middle. What
@@ -9,8 +9,10 @@ use core::cell::{Cell, UnsafeCell};
 use core::fmt;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
+use core::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+use leno_context::{control, unwind};
 use leno_kernel::thread_number;
 
 mod guarded;
@@ -18,6 +20,14 @@ mod slot;
 
 pub(crate) use guarded::Guarded;
 pub(crate) use slot::{Giver, Taker, slot};
+
+/// Whether exit has been raised in the coroutine on whose stack the calling code runs. Together with
+/// `panicking()` it says that its stack unwinds, and not because of a panic.
+#[cold]
+pub(crate) fn is_exiting() -> bool {
+    // SAFETY: the block of the coroutine whose code is running is live.
+    NonNull::new(control::current()).is_some_and(|own| unwind::is_exiting(unsafe { own.as_ref() }))
+}
 
 /// Nobody's number.
 const NOBODY: u32 = 0;

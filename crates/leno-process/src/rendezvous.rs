@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use leno_kernel::{Exiting, Name};
 
+use crate::raw::is_exiting;
 use crate::{Locked, Semaphore};
 
 /// One who accepts calls.
@@ -95,6 +96,8 @@ enum Stage<I, O> {
     Done(O),
     /// Taken back, or refused, or the task failed.
     Over,
+    /// The task was made to exit.
+    Exited,
 }
 
 /// An entry was not called.
@@ -105,6 +108,8 @@ pub enum CallError<I> {
     Gone(Name, I),
     /// The task has accepted the call, and failed.
     Failed(Name),
+    /// The task has accepted the call, and was made to exit.
+    Exited(Name),
     /// The calling coroutine's own stack unwinds, so it cannot wait.
     Exiting(Name),
 }
@@ -269,12 +274,12 @@ impl<I, O> Entry<I, O> {
     }
 }
 
-/// Tells the caller when the task fails in the middle of its call.
+/// Tells the caller when the task fails or exits in the middle of its call.
 struct Answers<'a, I, O>(&'a Call<I, O>);
 
 impl<I, O> Drop for Answers<'_, I, O> {
     fn drop(&mut self) {
-        self.0.settle(Stage::Over);
+        self.0.settle(if is_exiting() { Stage::Exited } else { Stage::Over });
     }
 }
 
@@ -312,7 +317,7 @@ impl<I, O> Caller<I, O> {
     /// back; the answer to one that was is lost.
     ///
     /// # Errors
-    /// When the task is gone, or fails; while the coroutine's own stack unwinds.
+    /// When the task is gone, or fails, or exits; while the coroutine's own stack unwinds.
     #[track_caller]
     pub fn call(&self, input: I) -> Result<O, CallError<I>> {
         let (queue, name) = (&self.queue, &self.queue.name);
@@ -335,6 +340,7 @@ impl<I, O> Caller<I, O> {
         match core::mem::replace(&mut *call.stage(), Stage::Over) {
             Stage::Done(output) => Ok(output),
             Stage::Called(input) => Err(CallError::Gone(name.clone(), input)),
+            Stage::Exited => Err(CallError::Exited(name.clone())),
             Stage::Accepted | Stage::Over => Err(CallError::Failed(name.clone())),
         }
     }
@@ -406,6 +412,13 @@ impl<I> fmt::Display for CallError<I> {
             }
             CallError::Failed(entry) => {
                 write!(f, "the task of entry {} failed before it answered", entry.or_id(0))
+            }
+            CallError::Exited(entry) => {
+                write!(
+                    f,
+                    "the task of entry {} was made to exit before it answered",
+                    entry.or_id(0)
+                )
             }
             CallError::Exiting(entry) => write!(
                 f,

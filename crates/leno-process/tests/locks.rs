@@ -408,6 +408,25 @@ fn a_call_of_a_task_that_is_gone_gives_its_input_back() {
 }
 
 #[test]
+fn a_task_that_is_cancelled_in_the_middle_of_a_call_says_so() {
+    let mut task = Task::new();
+    let (caller, entry) = task.entry::<(), ()>("sleep");
+    let system = LocalSystem::new();
+    let called = system.spawn(move || caller.call(()));
+    let accepts = system.spawn(move || {
+        drop(entry.accept(|()| leno_kernel::sleep(std::time::Duration::from_secs(1_000_000))));
+    });
+    drop(system.spawn(move || {
+        leno_kernel::yield_now();
+        leno_kernel::yield_now();
+        accepts.cancel();
+    }));
+    system.run().unwrap();
+    let error = called.join().unwrap().unwrap_err();
+    assert_eq!(error.to_string(), "the task of entry 'sleep' was made to exit before it answered");
+}
+
+#[test]
 fn a_call_that_was_not_accepted_is_taken_back() {
     let mut task = Task::new();
     let (caller, entry) = task.entry::<u32, u32>("late");

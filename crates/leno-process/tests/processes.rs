@@ -1,66 +1,19 @@
-//! Processes: entries, order, statements, stopping, replies.
+//! Processes: entries, order, statements, stopping, replies. What happens when they fail is in
+//! `supervision.rs`.
 #![forbid(unsafe_code)]
 
 mod support;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use leno_explore::{Explorer, thread};
 use leno_kernel::{LocalSystem, Options, block_on, sleep, yield_now};
 use leno_process::{
-    Budget, Me, Plan, Prepared, Process, Refusal, ReplyError, Sink, Status, Supervision, System,
-    charge, process,
+    Budget, Me, Plan, Prepared, Process, Refusal, ReplyError, Sink, Status, System, process,
 };
+use support::clerk::{Clerk, ClerkRef, Seen, say, text};
 use support::round_robin;
-
-type Seen = Arc<Mutex<Vec<String>>>;
-
-fn say(seen: &Seen, word: impl ToString) {
-    seen.lock().unwrap().push(word.to_string());
-}
-
-fn text(seen: &Seen) -> String {
-    seen.lock().unwrap().join(" ")
-}
-
-/// Writes down what it is told.
-#[derive(Default)]
-struct Clerk {
-    seen: Seen,
-    sum: i32,
-}
-
-#[process]
-impl Clerk {
-    #[entry]
-    fn note(&mut self, n: i32) {
-        charge(3);
-        self.sum += n;
-        say(&self.seen, n);
-    }
-
-    #[entry]
-    fn pair(&mut self, word: String, n: i32) {
-        say(&self.seen, format!("{word}{n}"));
-    }
-
-    #[entry]
-    fn sum(&mut self) -> i32 {
-        self.sum
-    }
-
-    #[entry]
-    fn fail(&mut self) -> i32 {
-        panic!("planned")
-    }
-
-    #[last]
-    fn close(&mut self) {
-        say(&self.seen, "closed");
-    }
-}
 
 /// Runs processes on one core, in virtual time, each for 100 units at a time.
 fn scheduled(bodies: impl IntoIterator<Item = Prepared> + 'static, main: impl FnOnce() + 'static) {
@@ -484,95 +437,6 @@ fn processes_that_wait_for_each_others_replies_are_reported() {
 }
 
 #[test]
-fn a_process_that_fails_ends_and_says_so() {
-    let system = System::new(1).unwrap();
-    let clerk = system.start_with(Plan::new().name("clerk"), Clerk::default());
-    let other = system.start(Clerk::default());
-    let failed = clerk.fail().unwrap().wait().unwrap_err();
-    assert_eq!(failed.to_string(), "no reply: process 'clerk' panicked while it served the call");
-    // From the moment on at which anyone can know.
-    let refused = clerk.note(1).unwrap_err();
-    assert_eq!(refused.why, Refusal::Failed);
-    assert_eq!(refused.to_string(), "process 'clerk' does not take the call: it panicked");
-    other.note(5).unwrap();
-    assert_eq!(other.sum().unwrap().wait(), Ok(5));
-    system.wait_idle().unwrap();
-    assert_eq!(clerk.note(1).unwrap_err().why, Refusal::Failed);
-    let ended = system.run().unwrap();
-    assert_eq!(ended.failures.len(), 1);
-    assert_eq!(format!("{:?}", ended.failures[0]), "process 'clerk' panicked: planned");
-}
-
-#[test]
-fn a_supervised_process_begins_again_with_the_next_call() {
-    let system = System::new(1).unwrap();
-    let plan = Plan::new().name("clerk").supervised(Supervision::Restart(2));
-    let clerk = system.start_again(plan, Clerk::default);
-    for _ in 0..2 {
-        clerk.note(5).unwrap();
-        let failed = clerk.fail().unwrap();
-        clerk.note(1).unwrap();
-        assert!(matches!(failed.wait(), Err(ReplyError::Failed(_))));
-        assert_eq!(clerk.sum().unwrap().wait(), Ok(1), "a new state, the same mailbox");
-    }
-    let other = system.start(Clerk::default());
-    system.wait_idle().unwrap();
-    assert!(matches!(clerk.fail().unwrap().wait(), Err(ReplyError::Failed(_))));
-    system.wait_idle().unwrap();
-    assert_eq!(other.status(), Status::Terminated, "too often: the whole system ends");
-    let ended = system.run().unwrap();
-    assert_eq!((ended.restarts, ended.failures.len()), (2, 1));
-}
-
-#[test]
-fn one_that_cannot_begin_again_says_that_it_failed() {
-    let system = System::new(1).unwrap();
-    let plan = Plan::new().supervised(Supervision::Restart(5));
-    let clerk = system.start_with(plan, Clerk::default());
-    drop(clerk.fail().unwrap().wait());
-    let ended = system.run().unwrap();
-    assert_eq!((ended.restarts, ended.failures.len()), (0, 1));
-}
-
-#[test]
-fn a_system_that_is_dropped_ends_its_processes() {
-    let seen = Seen::default();
-    let system = System::new(1).unwrap();
-    let clerk = system.start(Clerk { seen: seen.clone(), sum: 0 });
-    clerk.note(1).unwrap();
-    system.wait_idle().unwrap();
-    drop(system);
-    assert_eq!(clerk.status(), Status::Terminated);
-    assert_eq!(text(&seen), "1", "it exits, without its last");
-    assert_eq!(clerk.note(2).unwrap_err().why, Refusal::Ended);
-}
-
-#[test]
-fn who_catches_a_panic_of_a_call_that_it_serves_goes_on() {
-    struct Patient(u32);
-    #[process]
-    impl Patient {
-        #[body]
-        fn serve_all(&mut self, me: &Me<Self>) {
-            while catch_unwind(AssertUnwindSafe(|| me.exe_next(self))).unwrap_or(true) {}
-        }
-
-        #[entry]
-        fn count(&mut self, fails: bool) -> u32 {
-            assert!(!fails, "planned");
-            self.0 += 1;
-            self.0
-        }
-    }
-    let system = System::new(1).unwrap();
-    let patient = system.start(Patient(0));
-    assert!(matches!(patient.count(true).unwrap().wait(), Err(ReplyError::Failed(_))));
-    system.wait_idle().unwrap();
-    assert_eq!(patient.count(false).unwrap().wait(), Ok(1));
-    assert_eq!(system.run().unwrap().failures.len(), 0);
-}
-
-#[test]
 fn a_call_whose_wait_is_refused_is_not_served() {
     struct Ping(Option<PongRef>, u32);
     struct Pong(Option<PingRef>);
@@ -618,18 +482,6 @@ fn a_call_whose_wait_is_refused_is_not_served() {
         assert_eq!(ping.served().unwrap().wait(), Ok(1));
         system.run().unwrap();
     }
-}
-
-#[test]
-fn what_escalates_stops_all_others() {
-    let system = System::new(2).unwrap();
-    let others = [0, 1, 2].map(|_| system.start(Clerk::default()));
-    let plan = Plan::new().supervised(Supervision::Escalate);
-    let clerk = system.start_with(plan, Clerk::default());
-    drop(clerk.fail().unwrap().wait());
-    let ended = system.run().unwrap();
-    assert_eq!(ended.failures.len(), 1);
-    assert!(others.iter().all(|other| other.status() == Status::Terminated));
 }
 
 #[test]

@@ -44,9 +44,9 @@ pub(crate) struct About {
     own: OnceLock<Weak<dyn Fail>>,
 }
 
-/// What takes no calls any more when its process fails: a mailbox.
+/// What takes no calls any more when its process fails or exits: a mailbox.
 pub(crate) trait Fail: Send + Sync {
-    fn fail(&self);
+    fn fail(&self, why: Refusal);
 }
 
 impl About {
@@ -59,14 +59,14 @@ impl About {
         self.co.load(Relaxed)
     }
 
-    /// An answer is dropped by a panic. If that is the process's own, it takes no calls any more, unless it
-    /// will begin again.
+    /// An answer is dropped by a panic or an exit. If that is the process's own, it takes no calls any more,
+    /// unless it will begin again.
     #[cold]
-    pub(crate) fn fails(&self) {
+    pub(crate) fn fails(&self, why: Refusal) {
         if current().is_some_and(|co| self.is(co))
             && let Some(own) = self.own.get().and_then(Weak::upgrade)
         {
-            own.fail();
+            own.fail(why);
         }
     }
 }
@@ -474,9 +474,10 @@ fn take_all<M>(from: &mut VecDeque<M>, to: &mut VecDeque<M>) -> bool {
 }
 
 impl<M: Send> Fail for Mailbox<M> {
-    fn fail(&self) {
-        if !self.lock().begins_again {
-            self.is_over(Refusal::Failed);
+    fn fail(&self, why: Refusal) {
+        // Nobody begins again after an exit.
+        if why == Refusal::Ended || !self.lock().begins_again {
+            self.is_over(why);
         }
     }
 }

@@ -18,9 +18,10 @@ use leno_kernel::{
     Name, Reason, Time, Waiter, Wake, deadline_in, exit, park_on, park_on_until, world,
 };
 
+use super::Refusal;
 use super::deadlock::{self, Waits};
 use super::mailbox::About;
-use crate::raw::{Giver, Taker, slot};
+use crate::raw::{Giver, Taker, is_exiting, slot};
 
 /// The result of an entry, to come. Wait for it in a coroutine or a thread, or await it in a future.
 #[must_use = "the result is lost when this is dropped; the entry is served all the same"]
@@ -43,7 +44,17 @@ struct Waiting {
 
 enum Settled<T> {
     Answered(T),
-    Never { has_failed: bool },
+    Never(Why),
+}
+
+/// Why there is no answer.
+enum Why {
+    /// Nobody has served the call.
+    Ended,
+    /// Its process has panicked meanwhile.
+    Panicked,
+    /// Its process was made to exit meanwhile.
+    Exited,
 }
 
 /// There is no result.
@@ -54,6 +65,8 @@ pub enum ReplyError {
     Stopped(Name),
     /// The process panicked while it served the call.
     Failed(Name),
+    /// The process was made to exit while it served the call: it was cancelled, or its core has ended.
+    Exited(Name),
     /// The process waits, over these, for the one that wants to wait: nobody would ever go on. The call is
     /// withdrawn: it is not served.
     Deadlock(Vec<Name>),
@@ -97,11 +110,18 @@ impl<T> Drop for Answer<T> {
     #[inline]
     fn drop(&mut self) {
         if let Some(slot) = &self.slot {
-            if std::thread::panicking() {
-                // Who learns of it, and calls again, is refused.
-                slot.header().fails();
+            let why = match std::thread::panicking() {
+                true if is_exiting() => Why::Exited,
+                true => Why::Panicked,
+                false => Why::Ended,
+            };
+            // Who learns of it, and calls again, is refused.
+            match why {
+                Why::Ended => {}
+                Why::Panicked => slot.header().fails(Refusal::Failed),
+                Why::Exited => slot.header().fails(Refusal::Ended),
             }
-            self.settle(Settled::Never { has_failed: std::thread::panicking() });
+            self.settle(Settled::Never(why));
         }
     }
 }
@@ -118,7 +138,7 @@ impl<T> Reply<T> {
     /// When the calling coroutine is to exit, its stack unwinds. The entry is served all the same.
     ///
     /// # Errors
-    /// When the process ends before, or fails; when it waits, perhaps over others, for the calling process,
+    /// When the process ends before, or fails, or exits; when it waits, perhaps over others, for the calling process,
     /// and then the call is withdrawn; while the coroutine's own stack unwinds.
     ///
     /// # Panics
@@ -159,8 +179,9 @@ impl<T> Reply<T> {
         let name = || self.process().name.clone();
         match settled {
             Some(Settled::Answered(value)) => Some(Ok(value)),
-            Some(Settled::Never { has_failed: true }) => Some(Err(ReplyError::Failed(name()))),
-            Some(Settled::Never { has_failed: false }) => Some(Err(ReplyError::Stopped(name()))),
+            Some(Settled::Never(Why::Ended)) => Some(Err(ReplyError::Stopped(name()))),
+            Some(Settled::Never(Why::Panicked)) => Some(Err(ReplyError::Failed(name()))),
+            Some(Settled::Never(Why::Exited)) => Some(Err(ReplyError::Exited(name()))),
             None => panic!("a reply was taken already"),
         }
     }
@@ -267,6 +288,11 @@ impl fmt::Display for ReplyError {
             ReplyError::Failed(name) => {
                 write!(f, "no reply: process {} panicked while it served the call", name.or_id(0))
             }
+            ReplyError::Exited(name) => write!(
+                f,
+                "no reply: process {} was made to exit while it served the call",
+                name.or_id(0)
+            ),
             ReplyError::Deadlock(names) => {
                 f.write_str("no reply could ever come: ")?;
                 for (n, name) in names.iter().enumerate() {

@@ -1,6 +1,8 @@
 //! What several of these tests need.
 #![allow(dead_code, reason = "not every test needs all of it")]
 
+pub(crate) mod clerk;
+
 use std::cell::RefCell;
 use std::fmt::Display;
 use std::rc::Rc;
