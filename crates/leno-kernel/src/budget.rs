@@ -64,7 +64,8 @@ impl Budget {
         Budget::Units(units)
     }
 
-    /// So long: the coroutine comes back at its first unit after that.
+    /// So long: the coroutine comes back at its first unit after that. In a program that is explored, whose
+    /// time stands still while anyone runs, whether time is over is a choice at every 64th unit.
     pub fn time(time: Duration) -> Budget {
         Budget::Time(time)
     }

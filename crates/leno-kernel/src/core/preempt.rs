@@ -22,9 +22,9 @@ use super::run::TURNS;
 use super::{Core, is_to_exit, wake_of};
 use crate::attach::{AttachError, Back};
 use crate::budget::{Attached, Budget};
-use crate::policy::{Hint, Why};
+use crate::policy::{Candidate, Choice, ChoiceKind, Hint, Why};
 use crate::raw::entered::Inside;
-use crate::{Co, Wake};
+use crate::{Co, Wake, world};
 
 /// Units for which the clock is not looked at: at first, at least and at most.
 const FIRST_LOOK: i64 = 64;
@@ -180,7 +180,12 @@ impl Core {
         if slice.co != Some(inside.co) {
             return Wake::Unparked;
         }
-        if let Some(units) = slice.more() {
+        let more = if slice.time.is_some() && world::is_here() {
+            self.is_slice_to_go_on().then_some(FIRST_LOOK)
+        } else {
+            slice.more()
+        };
+        if let Some(units) = more {
             let cell = &thread::current().units;
             slice.granted += units - cell.replace(units);
             self.slice.set(slice);
@@ -188,6 +193,13 @@ impl Core {
         }
         self.break_off(inside, slice);
         wake_of(task)
+    }
+
+    /// Whether time has not used up a slice in a world: that is decided, as all that time does.
+    #[cold]
+    fn is_slice_to_go_on(&self) -> bool {
+        let candidates = [0, 1].map(Candidate::Number);
+        self.choose(&Choice::new(ChoiceKind::Slice, None, &candidates)) == 0
     }
 
     /// The running coroutine was interrupted somewhere: it gives way, if its time is over. It does not
@@ -205,9 +217,12 @@ impl Core {
         wake_of(task)
     }
 
-    /// How long this coroutine may run on, if it has a budget of time.
+    /// How long this coroutine may run on, if it has a budget of time; in a world nobody can tell.
     pub(crate) fn time_left(&self, co: Co) -> Option<Duration> {
         let slice = self.slice.get();
+        if world::is_here() {
+            return None;
+        }
         let timed = slice.time.filter(|_| slice.co == Some(co))?;
         Some(timed.end.saturating_duration_since(Instant::now()))
     }

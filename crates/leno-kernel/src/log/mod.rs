@@ -257,6 +257,8 @@ fn choice(kind: ChoiceKind, took: usize, of: usize) -> String {
         ChoiceKind::After if took == 0 => "to run on".to_owned(),
         ChoiceKind::After => "to let the other run first".to_owned(),
         ChoiceKind::Network => format!("way {number} of {of} of the network"),
+        ChoiceKind::Slice if took == 0 => "that its slice goes on".to_owned(),
+        ChoiceKind::Slice => "that its slice is over".to_owned(),
     }
 }
 

@@ -25,7 +25,7 @@ pub enum Decided {
 }
 
 impl Decided {
-    const ALL: [(Decided, char, &'static str); 7] = [
+    const ALL: [(Decided, char, &'static str); 8] = [
         (Decided::Pick, 'P', "pick"),
         (Decided::Choose(ChoiceKind::Waiter), 'W', "choice of a waiter"),
         (Decided::Choose(ChoiceKind::Alternative), 'A', "choice of an alternative"),
@@ -33,6 +33,7 @@ impl Decided {
         (Decided::Choose(ChoiceKind::Victim), 'V', "choice of a victim"),
         (Decided::Choose(ChoiceKind::After), 'R', "choice of who runs on"),
         (Decided::Choose(ChoiceKind::Network), 'N', "choice of a network"),
+        (Decided::Choose(ChoiceKind::Slice), 'S', "choice of a slice's end"),
     ];
 
     /// Its place in the table. A new kind has to be added there, too.
@@ -45,6 +46,7 @@ impl Decided {
             Decided::Choose(ChoiceKind::Victim) => 4,
             Decided::Choose(ChoiceKind::After) => 5,
             Decided::Choose(ChoiceKind::Network) => 6,
+            Decided::Choose(ChoiceKind::Slice) => 7,
         }
     }
 }

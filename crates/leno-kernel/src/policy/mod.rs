@@ -147,6 +147,9 @@ pub enum ChoiceKind {
     /// What a network of memory does: how long something takes, how much passes, what is lost. The first
     /// is what it does if nobody decides.
     Network,
+    /// Whether a [budget of time](crate::Budget::time) is used up, in a program that is explored: its time
+    /// stands still while anyone runs. The first is that it is not.
+    Slice,
 }
 
 /// One of those to choose from.
