@@ -5,7 +5,7 @@ use core::fmt;
 use crate::label::Label;
 
 /// Nothing was received.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RecvError {
     /// Nothing will ever come: the channel is closed, or all senders are gone.
@@ -15,7 +15,7 @@ pub enum RecvError {
 }
 
 /// Nothing was received at once.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TryRecvError {
     /// There is nothing now.
@@ -25,7 +25,7 @@ pub enum TryRecvError {
 }
 
 /// Nothing was received in time.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RecvTimeoutError {
     /// The time is over.
@@ -101,6 +101,8 @@ macro_rules! failures {
             }
         }
 
+        leno_context::debug_as_told!($error);
+
         impl $error {
             /// Which channel.
             pub fn channel(&self) -> &Label {
@@ -120,11 +122,7 @@ macro_rules! failures_with_value {
             }
         }
 
-        impl<T> fmt::Debug for $error<T> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, concat!(stringify!($error), "({})"), self)
-            }
-        }
+        leno_context::debug_as_told!($error<T>);
 
         impl<T> $error<T> {
             /// The value that was not sent.

@@ -11,6 +11,7 @@ use core::task::Context;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use leno_context::Here;
 use leno_kernel::{Object, Waiter};
 
 use crate::sync::{Mutex, MutexGuard, lock};
@@ -54,13 +55,13 @@ pub trait Sealed {
 
 impl Sealed for Local {
     const SHARED: bool = false;
-    type Ref<X> = Rc<X>;
+    type Ref<X> = Here<Rc<X>>;
     type Lock<X> = RefCell<X>;
     type Guard<'a, X: 'a> = RefMut<'a, X>;
 
     #[inline(always)]
-    fn refer<X>(target: X) -> Rc<X> {
-        Rc::new(target)
+    fn refer<X>(target: X) -> Here<Rc<X>> {
+        Here::new(Rc::new(target))
     }
 
     #[inline(always)]

@@ -277,7 +277,7 @@ fn messages_name_the_channel_and_the_rule() {
     tx.send(1).unwrap();
     let full = tx.try_send(2).unwrap_err();
     assert_eq!(full.to_string(), "channel 'jobs' has no room, and nobody waits to receive");
-    assert_eq!(format!("{full:?}"), format!("TrySendError({full})"));
+    assert_eq!(format!("{full:?}"), full.to_string());
     assert_eq!(format!("{tx:?} {rx:?}"), "Sender('jobs') Receiver('jobs')");
     rx.try_recv().unwrap();
     let empty = rx.try_recv().unwrap_err();

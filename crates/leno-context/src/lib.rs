@@ -29,6 +29,7 @@ compile_error!(
 );
 
 pub mod control;
+mod here;
 pub mod interrupt;
 mod name;
 mod outermost;
@@ -39,9 +40,11 @@ pub mod stack;
 mod status;
 pub mod switch;
 pub mod thread;
+mod told;
 pub mod unwind;
 pub mod word;
 
+pub use here::Here;
 pub use name::Name;
 pub use overflow::check_stack;
 #[doc(hidden)]

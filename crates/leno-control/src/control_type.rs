@@ -210,7 +210,7 @@ pub fn compose(parts: &[&ControlType], wires: &[Wire]) -> Result<ControlType, To
 }
 
 /// Why there is no such type.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TypeError {
     /// The text is none.
@@ -247,6 +247,8 @@ impl fmt::Display for TypeError {
 }
 
 impl Error for TypeError {}
+
+crate::error::debug_as_told!(TypeError);
 
 impl FromStr for ControlType {
     type Err = TypeError;

@@ -7,7 +7,7 @@ use std::error::Error;
 use std::fmt;
 
 /// A text that is no control type: where, what was expected there, and what was found.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct ParseError {
     pub(crate) text: String,
     pub(crate) column: usize,
@@ -46,7 +46,7 @@ impl fmt::Display for ParseError {
 impl Error for ParseError {}
 
 /// A name that no port can have.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct PortError {
     pub(crate) name: String,
     pub(crate) wrong: char,
@@ -67,7 +67,7 @@ impl Error for PortError {}
 /// A type that has too many states to be worked out, or is written with too many events.
 ///
 /// The bounds keep a mistake in a description from using up memory and time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct TooLarge;
 
 impl TooLarge {
@@ -89,3 +89,18 @@ impl fmt::Display for TooLarge {
 }
 
 impl Error for TooLarge {}
+
+/// `Debug` as `Display`, since it is what `unwrap` and a `main` that returns errors print. The same is in
+/// `leno-context` for the crates that stand on it; this one stands on none.
+macro_rules! debug_as_told {
+    ($($error:ident),+) => {$(
+        impl std::fmt::Debug for $error {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                std::fmt::Display::fmt(self, f)
+            }
+        }
+    )+};
+}
+pub(crate) use debug_as_told;
+
+debug_as_told!(ParseError, PortError, TooLarge);

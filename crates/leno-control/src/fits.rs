@@ -19,7 +19,7 @@ use crate::machine::Machine;
 use crate::runs::{Runs, Step};
 
 /// Why fibres do not fit together.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Misfit {
     part: Option<usize>,
     trace: Vec<Step>,
@@ -47,6 +47,8 @@ impl fmt::Display for Misfit {
 }
 
 impl Error for Misfit {}
+
+crate::error::debug_as_told!(Misfit);
 
 /// Whether a stage of type `downstream` can work behind one of type `upstream`: all that the one writes is
 /// read by the other.

@@ -161,7 +161,7 @@ impl fmt::Display for Grammar {
 }
 
 /// Why there is no such grammar, or no control type of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GrammarError {
     /// The text is none.
@@ -212,3 +212,5 @@ impl fmt::Display for GrammarError {
 }
 
 impl Error for GrammarError {}
+
+crate::error::debug_as_told!(GrammarError);

@@ -8,7 +8,7 @@ use crate::control_type::ControlType;
 use crate::event::{Event, Trace};
 
 /// Something that one type allows and another does not: the shortest such trace.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Excess {
     smaller: String,
     larger: String,
@@ -52,6 +52,8 @@ impl fmt::Display for Excess {
 }
 
 impl Error for Excess {}
+
+crate::error::debug_as_told!(Excess);
 
 /// Events as a list: `R, W or S`.
 pub(crate) fn listed<T: fmt::Display>(items: &[T]) -> String {

@@ -131,7 +131,7 @@ pub(crate) fn one_port(
 }
 
 /// Why stages make no pipeline. Stages are counted from 1.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PipelineError {
     /// There are none.
@@ -181,3 +181,5 @@ impl fmt::Display for PipelineError {
 }
 
 impl Error for PipelineError {}
+
+crate::error::debug_as_told!(PipelineError);

@@ -8,7 +8,7 @@ use leno_context::control::Spec;
 use leno_context::stack::StackError;
 
 /// A coroutine could not be made: there is no stack for it. Nothing else is harmed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct CreateError {
     why: StackError,
     name: Name,
@@ -68,7 +68,7 @@ impl std::error::Error for CreateError {
 }
 
 /// A coroutine could not be resumed. The input is given back.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ResumeError<In> {
     /// It has returned, panicked or exited.
@@ -123,10 +123,10 @@ impl<In> fmt::Display for ResumeError<In> {
     }
 }
 
-impl<In: fmt::Debug> std::error::Error for ResumeError<In> {}
+impl<In> std::error::Error for ResumeError<In> {}
 
 /// A coroutine could not suspend because its own stack is unwinding. The value is given back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Exiting<Out>(pub Out);
 
 impl<Out> fmt::Display for Exiting<Out> {
@@ -135,4 +135,6 @@ impl<Out> fmt::Display for Exiting<Out> {
     }
 }
 
-impl<Out: fmt::Debug> std::error::Error for Exiting<Out> {}
+impl<Out> std::error::Error for Exiting<Out> {}
+
+leno_context::debug_as_told!(CreateError, ResumeError<In>, Exiting<Out>);

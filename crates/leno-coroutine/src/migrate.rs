@@ -40,7 +40,7 @@ pub use crate::raw::migrate::{Guard, Lock, MemberMigrant as Member, Migrant, Own
 use crate::ring::RingError;
 
 /// Why a coroutine cannot be stolen as it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StealError {
     /// It belongs to this thread already.
@@ -106,6 +106,8 @@ impl fmt::Display for StealError {
         }
     }
 }
+
+leno_context::debug_as_told!(StealError);
 
 impl std::error::Error for StealError {}
 

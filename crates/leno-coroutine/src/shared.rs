@@ -70,7 +70,7 @@ impl Sum for Counters {
 }
 
 /// A shared coroutine could not be resumed. Nothing has changed; the input is given back.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SharedError<In> {
     /// It has returned, panicked or exited.
@@ -139,4 +139,6 @@ impl<In> fmt::Display for SharedError<In> {
     }
 }
 
-impl<In: fmt::Debug> std::error::Error for SharedError<In> {}
+leno_context::debug_as_told!(SharedError<In>);
+
+impl<In> std::error::Error for SharedError<In> {}

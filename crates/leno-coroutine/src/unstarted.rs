@@ -100,11 +100,7 @@ impl<U> From<StartError<U>> for CreateError {
     }
 }
 
-impl<U> fmt::Debug for StartError<U> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("StartError").field(&self.error).finish()
-    }
-}
+leno_context::debug_as_told!(StartError<U>);
 
 impl<U> fmt::Display for StartError<U> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

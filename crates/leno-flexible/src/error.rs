@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::{Party, State};
 
 /// An operation was refused: no rule allows it. Nothing has changed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {
     /// A coroutine cannot call one that, directly or not, has called it: all would wait for each other.
@@ -103,7 +103,6 @@ impl fmt::Display for Refusal {
 impl std::error::Error for Refusal {}
 
 /// A call has brought no answer.
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum CallError {
     /// It was refused.
@@ -186,10 +185,6 @@ impl fmt::Display for Failure {
     }
 }
 
-impl fmt::Debug for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Failure({self})")
-    }
-}
-
 impl std::error::Error for Failure {}
+
+leno_context::debug_as_told!(Refusal, CallError, Failure);

@@ -3,7 +3,7 @@
 use core::fmt;
 
 /// Why a graph cannot be built. Nothing has run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BuildError {
     /// A deterministic graph has a channel with several senders.
@@ -130,7 +130,7 @@ impl fmt::Display for BuildError {
 impl core::error::Error for BuildError {}
 
 /// Someone outside waits for a graph that can never go on: who waits for what.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Deadlock {
     /// Each who waits, from the one outside on.
@@ -182,7 +182,7 @@ impl fmt::Display for Deadlock {
 impl core::error::Error for Deadlock {}
 
 /// Why someone outside gets nothing more from a graph, or can send nothing more into it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Halt {
     /// It would have to wait for ever.
@@ -223,6 +223,8 @@ impl core::error::Error for Halt {
         }
     }
 }
+
+leno_context::debug_as_told!(BuildError, Deadlock, Halt);
 
 impl From<Deadlock> for Halt {
     fn from(deadlock: Deadlock) -> Halt {

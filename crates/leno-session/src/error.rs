@@ -7,7 +7,7 @@ use crate::id::SessionId;
 use crate::row::State;
 
 /// Why a store did not do what it was asked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StoreError {
     /// Others held the store for too long. Nothing was changed; try again.
@@ -52,7 +52,7 @@ impl fmt::Display for StoreError {
 impl Error for StoreError {}
 
 /// Why something was not done with a session.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SessionError {
     /// The store failed.
@@ -127,6 +127,8 @@ impl Error for SessionError {
         }
     }
 }
+
+leno_context::debug_as_told!(StoreError, SessionError);
 
 impl From<StoreError> for SessionError {
     fn from(error: StoreError) -> Self {

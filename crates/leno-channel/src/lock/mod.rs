@@ -26,7 +26,7 @@ use crate::flavour::Flavour;
 use crate::wait::Failure;
 
 /// A lock was not had: of a mutex, a semaphore, a condition or a wait group.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LockError {
     /// It would have to be waited for.
@@ -48,6 +48,8 @@ impl fmt::Display for LockError {
         }
     }
 }
+
+leno_context::debug_as_told!(LockError);
 
 impl std::error::Error for LockError {}
 

@@ -79,7 +79,7 @@ pub struct Select<'a, R, L: Alternatives<'a, R> = Nothing> {
 }
 
 /// No alternative was taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SelectError {
     /// None could be taken at once.
@@ -442,5 +442,7 @@ impl fmt::Display for SelectError {
         })
     }
 }
+
+leno_context::debug_as_told!(SelectError);
 
 impl std::error::Error for SelectError {}

@@ -111,7 +111,7 @@ impl Stack {
 }
 
 /// Why there is no stack.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StackError {
     /// More than [`MAX_SIZE`] was asked for.
@@ -151,6 +151,8 @@ impl fmt::Display for StackError {
         }
     }
 }
+
+crate::debug_as_told!(StackError);
 
 impl std::error::Error for StackError {}
 

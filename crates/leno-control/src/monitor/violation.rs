@@ -7,7 +7,7 @@ use crate::event::{Event, is_port_character};
 use crate::include::listed;
 
 /// A fibre is about to do what its type does not allow.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Violation(pub(crate) Box<Details>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,3 +98,5 @@ impl Violation {
 }
 
 impl Error for Violation {}
+
+crate::error::debug_as_told!(Violation);

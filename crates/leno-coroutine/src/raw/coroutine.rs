@@ -59,10 +59,23 @@ pub struct Coroutine<In, Out, Ret = ()> {
     /// The tag it has when it is suspended and not traced.
     suspended: u64,
     name: Name,
-    /// Handles stay on their thread; contravariant in `In`, covariant in `Out` and `Ret`.
+    /// Contravariant in `In`, covariant in `Out` and `Ret`.
     types: PhantomData<fn(In) -> (Out, Ret)>,
-    _stays: PhantomData<*mut ()>,
 }
+
+/// Nothing does, and nobody else can name it: handles stay on their thread, and the compiler says why.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` stays on its thread: it can be neither sent to another nor used from there",
+    label = "a started coroutine would be used on another thread",
+    note = "a body that has not started can go: keep it with `Builder::unstarted`, send that, and start it there",
+    note = "of a started one others can have its `status()`; moving it is an `unsafe` promise: see `leno::migrate`"
+)]
+pub trait LeavesItsThread {}
+
+// SAFETY: never, since nothing meets the bound.
+unsafe impl<In, Out, Ret> Send for Coroutine<In, Out, Ret> where Self: LeavesItsThread {}
+// SAFETY: as above.
+unsafe impl<In, Out, Ret> Sync for Coroutine<In, Out, Ret> where Self: LeavesItsThread {}
 
 impl<In, Out, Ret> Coroutine<In, Out, Ret> {
     /// Makes a coroutine with the default stack of 64 KiB. It runs when it is first resumed.
@@ -293,7 +306,6 @@ where
         suspended: block.id() << bits::ID_SHIFT | bits::SUSPENDED,
         name: block.name().clone(),
         types: PhantomData,
-        _stays: PhantomData,
     })
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::CreateError;
 
 /// An operation on a ring was refused. Nothing has changed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RingError {
     /// Called inside an asymmetric coroutine that has entered no ring: control goes back to its
@@ -117,7 +117,7 @@ impl fmt::Display for RingError {
 impl std::error::Error for RingError {}
 
 /// A member could not be added.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SpawnError {
     /// There is no stack for it.
@@ -136,6 +136,8 @@ impl fmt::Display for SpawnError {
 }
 
 impl std::error::Error for SpawnError {}
+
+leno_context::debug_as_told!(RingError, SpawnError);
 
 impl From<CreateError> for SpawnError {
     fn from(error: CreateError) -> Self {

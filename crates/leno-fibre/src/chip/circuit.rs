@@ -133,7 +133,7 @@ impl Circuit {
 }
 
 /// Why a circuit was refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CircuitError {
     /// A net to which some write, and from which nobody reads.
@@ -164,6 +164,8 @@ impl fmt::Display for CircuitError {
 }
 
 impl std::error::Error for CircuitError {}
+
+leno_context::debug_as_told!(CircuitError);
 
 /// What a chip's pins `P` can be connected with: a net, an end of a channel from outside, or a tuple
 /// of these for a tuple of pins.

@@ -51,17 +51,13 @@ impl<V> fmt::Display for MeetError<V> {
     }
 }
 
-impl<V> fmt::Debug for MeetError<V> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "MeetError({self})")
-    }
-}
-
 impl<V> std::error::Error for MeetError<V> {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         Some(&self.error)
     }
 }
+
+leno_context::debug_as_told!(MeetError<V>);
 
 /// What one who accepts asks for.
 pub(super) struct Accepting<A, E> {

@@ -138,10 +138,6 @@ impl<T> fmt::Display for PostError<T> {
     }
 }
 
-impl<T> fmt::Debug for PostError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "PostError({self})")
-    }
-}
-
 impl<T> std::error::Error for PostError<T> {}
+
+leno_context::debug_as_told!(PostError<T>);
