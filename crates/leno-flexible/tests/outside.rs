@@ -85,7 +85,7 @@ fn f71_a_thread_that_gives_up_leaves_a_sound_system() {
         }
     });
     // The first is served and not answered; the second is still pending.
-    let first = m.call_timeout(1, Duration::from_millis(20));
+    let first = m.call_timeout(1, Duration::from_millis(300));
     assert!(matches!(first, Err(CallError::TimedOut { served: Some(_), .. })), "{first:?}");
     assert_eq!(m.caller(), None);
     // It is in the middle of its body: its detach will be nobody's.
@@ -118,7 +118,7 @@ fn f71_a_coroutines_own_call_has_a_limit_too() {
     let own = m.clone();
     // It is served and not answered: m goes on without it, and its next detach is nobody's.
     let gives_up = system.create("gives up", move |me: &mut Me<(), String>| {
-        me.answer(own.call_timeout(1, Duration::from_millis(5)).unwrap_err().to_string());
+        me.answer(own.call_timeout(1, Duration::from_millis(200)).unwrap_err().to_string());
     });
     assert_eq!(gives_up.call(()).unwrap(), "coroutine 'm' (IDLE) has not answered in time");
     assert_eq!((m.caller(), m.state()), (None, State::Idle));

@@ -160,10 +160,11 @@ impl Core {
     fn take_turns(&self, co: Co, turn: usize) -> usize {
         let hands = if self.team.is_none() { TURNS - 1 - turn } else { 1 - turn % 2 };
         self.hands.set(hands);
+        let attached = self.attached.get();
         self.take_turn(co);
         let taken = hands - self.hands.replace(0);
-        // Turns that were attached are turns.
-        taken + self.attached.get()
+        // Turns that were attached are turns; those before a look meanwhile are not counted any more.
+        taken + self.attached.get().saturating_sub(attached)
     }
 
     /// Who has the next turn: by turns a movable future that was woken, and someone else: who is
