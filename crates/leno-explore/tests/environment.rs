@@ -150,4 +150,6 @@ fn what_must_complete_fails_if_runs_are_used_up() {
     // All that a bound leaves is enough.
     let bounded = all().most_interruptions(1).run(narrow).unwrap();
     assert!(!bounded.is_complete() && bounded.runs() < summary.runs(), "{bounded}");
+    // It is asked of exhaustive runs only.
+    assert!(!all().random(1).runs(1).run(narrow).unwrap().is_complete());
 }
