@@ -49,4 +49,5 @@ pub mod process;
 mod raw;
 pub mod signal;
 mod streak;
+mod text;
 pub mod time;

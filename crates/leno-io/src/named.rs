@@ -4,7 +4,6 @@ use core::fmt::{self, Debug};
 use std::io;
 
 /// An error with the name of what it is about. Its source is what the system said.
-#[derive(Debug)]
 struct Named {
     what: &'static str,
     name: String,
@@ -14,6 +13,13 @@ struct Named {
 impl fmt::Display for Named {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}: {}", self.what, self.name, self.error)
+    }
+}
+
+/// As it is told: this is what a `main` that returns it prints.
+impl Debug for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -261,6 +261,50 @@ fn urgent_data_keeps_nothing_back() {
     });
 }
 
+/// Connections that are over, and that nobody has closed here: the peer has closed its half, or all, or was
+/// reset; or urgent data came that nobody takes. What they have to tell they have told once: while others
+/// wait for them, or for their other direction, nothing spins.
+#[test]
+fn connections_that_are_over_and_kept_do_not_spin() {
+    leaves_nothing(|| {
+        let (mut kept, mut peers, mut waiting) = (Vec::new(), Vec::new(), Vec::new());
+        for n in 0..40 {
+            let (near, far) = pair();
+            let near = Rc::new(near);
+            // Someone has waited for it, so it is watched.
+            let own = near.clone();
+            let reads = spawn_local(move || (&*own).read(&mut [0; 8]).map(drop));
+            sleep(MS / 10);
+            match n % 4 {
+                // The other direction stays open: its writer waits, because nobody reads.
+                0 => {
+                    far.shutdown(Shutdown::Write).unwrap();
+                    let own = near.clone();
+                    waiting.push(spawn_local(move || while (&*own).write_all(&MUCH).is_ok() {}));
+                    peers.push(far);
+                }
+                1 => drop(far),
+                2 => reset(far),
+                // The reader gets the byte before it, and waits no more.
+                _ => {
+                    (&far).write_all(b"x").unwrap();
+                    socket2::SockRef::from(&far).send_out_of_band(b"!").unwrap();
+                    peers.push(far);
+                }
+            }
+            let _end_or_reset = reads.join().unwrap();
+            kept.push(near);
+        }
+        sleep(5 * MS);
+        Cpu::new().idles(300 * MS);
+        for writes in waiting {
+            assert!(!writes.is_finished());
+            writes.cancel();
+            assert!(writes.join().is_err());
+        }
+    });
+}
+
 /// How many there are: fewer where each costs a tool much, or where descriptors are few. The clients are in
 /// a process of their own, or there would be two descriptors for each.
 fn idle_connections() -> usize {

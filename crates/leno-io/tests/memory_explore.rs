@@ -7,7 +7,7 @@ use std::time::Duration;
 use leno_explore::{Explorer, Failure, Trouble, thread};
 use leno_io::memory::{Host, Link, Listener, Network, Stream};
 use leno_kernel::policy::{Recorded, Recording, Replay, SeededRandom};
-use leno_kernel::{LocalSystem, System, spawn_local};
+use leno_kernel::{LocalSystem, System, sleep, spawn_local};
 
 /// Requests and answers are four bytes each.
 const SIZE: usize = 4;
@@ -223,6 +223,66 @@ fn count(believes_writes: bool) -> impl Fn() + Send + Sync + 'static {
 fn losing_a_request_on_a_reset_is_found() {
     Explorer::new().runs(300).check(count(false));
     found(count(true), Explorer::new().random(3), "a request is lost");
+}
+
+/// Latency is a choice, so a partition comes at any moment. It holds a question or its answer up for a minute;
+/// the client gives up after ten seconds and asks again. The planted mistake: what is asked again is done again.
+fn pay(knows_keys: bool) -> impl Fn() + Send + Sync + 'static {
+    const SECOND: Duration = Duration::from_secs(1);
+    move || {
+        let network = Network::new();
+        network.set_link(Link::new().latency(SECOND / 10..=SECOND));
+        let (server, client) = (network.host("server"), network.host("client"));
+        let listener = server.listen(80).unwrap();
+        let system = LocalSystem::new();
+        let paid = Arc::new(Mutex::new(Vec::new()));
+        let log = paid.clone();
+        let serves = system.spawn(move || {
+            for stream in listener.incoming() {
+                let (stream, log) = (stream.unwrap(), log.clone());
+                drop(spawn_local(move || {
+                    while let Ok(Some(key)) = read_whole(&stream) {
+                        let mut log = log.lock().unwrap();
+                        if !knows_keys || !log.contains(&key) {
+                            log.push(key);
+                        }
+                        drop(log);
+                        let _gone = (&stream).write_all(b"paid");
+                    }
+                }));
+            }
+        });
+        let (one, other, net) = (server.clone(), client.clone(), network.clone());
+        let parts = system.spawn(move || {
+            for _ in 0..3 {
+                sleep(SECOND);
+                net.partition(&[&one], &[&other]);
+                sleep(60 * SECOND);
+                net.heal_all();
+            }
+        });
+        let asks = system.spawn(move || {
+            let once = |key: &[u8; SIZE]| -> Result<[u8; SIZE]> {
+                let stream = client.connect_timeout("server:80", 10 * SECOND)?;
+                stream.set_read_timeout(Some(10 * SECOND))?;
+                ask(&stream, key)
+            };
+            for key in [b"key1", b"key2", b"key3"] {
+                while once(key).is_err() {}
+            }
+            parts.join().unwrap();
+            serves.cancel();
+        });
+        system.run().unwrap();
+        asks.join().unwrap();
+        assert_eq!(*paid.lock().unwrap(), [*b"key1", *b"key2", *b"key3"], "each is paid once");
+    }
+}
+
+#[test]
+fn paying_twice_because_of_a_partition_is_found() {
+    Explorer::new().random(1).runs(100).check(pay(true));
+    found(pay(false), Explorer::new().random(1), "each is paid once");
 }
 
 #[test]

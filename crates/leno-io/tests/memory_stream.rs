@@ -386,6 +386,15 @@ fn futures_do_the_same_on_any_executor() {
         let late = far.read_async(&mut [0]).await.unwrap_err();
         assert_eq!(late.kind(), ErrorKind::TimedOut);
         assert!(common_now() - start >= 4 * MS);
+        far.set_read_timeout(None)?;
+        near.write_all_async(b"to the end").await?;
+        near.shutdown(Shutdown::Write);
+        let (mut first, mut rest) = ([0; 3], Vec::new());
+        far.read_exact_async(&mut first).await?;
+        assert_eq!(far.read_to_end_async(&mut rest).await?, 7);
+        assert_eq!((&first, &*rest), (b"to ", &b"the end"[..]));
+        let ended = far.read_exact_async(&mut first).await.unwrap_err();
+        assert_eq!(ended.kind(), ErrorKind::UnexpectedEof);
         Ok(buffer)
     }
     let slow = |network: Network| {

@@ -176,6 +176,36 @@ fn reading_and_writing_have_limits() {
 }
 
 #[test]
+fn futures_have_the_limits_too_and_read_as_much_as_they_want() {
+    block_on(async {
+        let mut child =
+            Command::new("sleep").arg("1000").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let child = child.as_mut().unwrap();
+        let (stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        stdout.set_timeout(Some(Duration::from_millis(3)));
+        let late = stdout.read_async(&mut [0]).await.unwrap_err();
+        assert_eq!(late.to_string(), "the time is over in which to read");
+        let late = stdout.read_to_end_async(&mut Vec::new()).await.unwrap_err();
+        assert_eq!(late.kind(), ErrorKind::TimedOut);
+        stdin.set_timeout(Some(Duration::from_millis(3)));
+        let late = stdin.write_all_async(&vec![0; 1 << 20]).await.unwrap_err();
+        assert_eq!(late.to_string(), "the time is over in which to write");
+        child.kill().unwrap();
+        child.wait_async().await.unwrap();
+
+        let mut child = sh("printf 'one two'").stdout(Stdio::piped()).spawn().unwrap();
+        let stdout = child.stdout.take().unwrap();
+        let (mut first, mut rest) = ([0; 4], String::new());
+        stdout.read_exact_async(&mut first).await.unwrap();
+        stdout.read_to_string_async(&mut rest).await.unwrap();
+        assert_eq!((&first, &*rest), (b"one ", "two"));
+        let ended = stdout.read_exact_async(&mut first).await.unwrap_err();
+        assert_eq!(ended.kind(), ErrorKind::UnexpectedEof);
+        assert!(child.wait_async().await.unwrap().success());
+    });
+}
+
+#[test]
 fn an_output_that_takes_too_long_is_killed() {
     let id = run(|| {
         let mut command = sh("echo $$ >&2; exec sleep 1000");

@@ -4,6 +4,7 @@ mod support;
 
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
+use std::time::Duration;
 
 use leno_io::net::{
     Endpoint, TcpListener, TcpStream, ToSocketAddrs, UdpSocket, resolve, resolve_async,
@@ -53,6 +54,20 @@ fn many_ask_and_some_give_up() {
             }
         }
     });
+}
+
+/// The answer comes from another thread, so a limit of nothing is over before; or, now and then, not.
+#[test]
+fn looking_up_has_its_limit() {
+    let is_late = |_| resolve_timeout("localhost:80", Duration::ZERO).err();
+    let by_thread = (0..1000).find_map(is_late).unwrap();
+    let by_coroutine = run(move || (0..1000).find_map(is_late).unwrap());
+    for late in [by_thread, by_coroutine] {
+        assert_eq!(late.kind(), ErrorKind::TimedOut);
+        assert_eq!(late.to_string(), "the time is over in which to look up \"localhost\"");
+    }
+    // What need not be looked up is never late.
+    assert!(resolve_timeout("127.0.0.1:80", Duration::ZERO).is_ok());
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use leno_channel::{Select, bounded};
 use leno_io::net::{TcpListener, TcpStream, UdpSocket, UnixListener, UnixStream};
-use leno_kernel::{LocalSystem, block_on, sleep, spawn_local};
+use leno_kernel::{LocalSystem, block_on, sleep, spawn_local, yield_now};
 use support::{LONG, MS, MUCH, kind, listener, on_a_core, pair, run};
 
 /// Sends back what comes, until the end.
@@ -161,6 +161,42 @@ fn vectored_for_futures() {
 }
 
 #[test]
+fn futures_read_until_the_end() {
+    run(|| {
+        let (near, far) = pair();
+        let writer = spawn_local(move || {
+            for _ in 0..50 {
+                (&far).write_all(&[b'x'; 1000]).unwrap();
+                yield_now();
+            }
+            far.shutdown(Shutdown::Write).unwrap();
+            far
+        });
+        let mut bytes = b"> ".to_vec();
+        assert_eq!(block_on(near.read_to_end_async(&mut bytes)).unwrap(), 50_000);
+        assert!(bytes.len() == 50_002 && bytes.ends_with(b"xxx") && bytes.starts_with(b"> x"));
+        drop(writer.join().unwrap());
+
+        let (near, mut far) = pair();
+        far.write_all("grüß".as_bytes()).unwrap();
+        drop(far);
+        let mut text = String::from("> ");
+        assert_eq!(block_on(near.read_to_string_async(&mut text)).unwrap(), 6);
+        assert_eq!(text, "> grüß");
+
+        let (near, mut far) = pair();
+        far.write_all(b"ok \xff").unwrap();
+        drop(far);
+        let no_text = block_on(near.read_to_string_async(&mut text));
+        assert_eq!((kind(no_text), &*text), (ErrorKind::InvalidData, "> grüß"));
+        // A limit holds for each wait.
+        let (near, _far) = pair();
+        near.set_read_timeout(Some(MS)).unwrap();
+        assert_eq!(kind(block_on(near.read_to_end_async(&mut bytes))), ErrorKind::TimedOut);
+    });
+}
+
+#[test]
 fn what_was_peeked_is_read_again() {
     run(|| {
         let (mut near, mut far) = pair();
@@ -237,7 +273,9 @@ fn every_wait_has_its_limit() {
         assert_eq!(kind(near.set_read_timeout(Some(Duration::ZERO))), ErrorKind::InvalidInput);
 
         let (listener, _) = listener();
-        assert_eq!(kind(listener.accept_timeout(MS)), ErrorKind::TimedOut);
+        let late = listener.accept_timeout(MS).unwrap_err();
+        assert_eq!(late.kind(), ErrorKind::TimedOut);
+        assert_eq!(late.to_string(), "the time is over in which to accept a connection");
     });
     // Threads have them, too.
     let (near, _far) = pair();

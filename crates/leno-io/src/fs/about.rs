@@ -37,7 +37,7 @@ pub fn metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
 /// As [`metadata`].
 pub async fn metadata_async(path: impl AsRef<Path>) -> io::Result<Metadata> {
     let (name, path) = (path.as_ref(), path.as_ref().to_owned());
-    offload_async(move || std::fs::metadata(path)).await.map_err(naming("ask about", name))
+    offload_async(None, move || std::fs::metadata(path)).await.map_err(naming("ask about", name))
 }
 
 /// The same, and links are not followed.
@@ -67,7 +67,9 @@ pub fn symlink_metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
 /// As [`symlink_metadata`].
 pub async fn symlink_metadata_async(path: impl AsRef<Path>) -> io::Result<Metadata> {
     let (name, path) = (path.as_ref(), path.as_ref().to_owned());
-    offload_async(move || std::fs::symlink_metadata(path)).await.map_err(naming("ask about", name))
+    offload_async(None, move || std::fs::symlink_metadata(path))
+        .await
+        .map_err(naming("ask about", name))
 }
 
 /// The path without links and dots.
@@ -97,7 +99,7 @@ pub fn canonicalize(path: impl AsRef<Path>) -> io::Result<PathBuf> {
 /// As [`canonicalize`].
 pub async fn canonicalize_async(path: impl AsRef<Path>) -> io::Result<PathBuf> {
     let (name, path) = (path.as_ref(), path.as_ref().to_owned());
-    offload_async(move || std::fs::canonicalize(path)).await.map_err(naming("follow", name))
+    offload_async(None, move || std::fs::canonicalize(path)).await.map_err(naming("follow", name))
 }
 
 /// Where a link leads to.
@@ -128,7 +130,7 @@ pub fn read_link(path: impl AsRef<Path>) -> io::Result<PathBuf> {
 /// As [`read_link`].
 pub async fn read_link_async(path: impl AsRef<Path>) -> io::Result<PathBuf> {
     let (name, path) = (path.as_ref(), path.as_ref().to_owned());
-    offload_async(move || std::fs::read_link(path)).await.map_err(naming("follow", name))
+    offload_async(None, move || std::fs::read_link(path)).await.map_err(naming("follow", name))
 }
 
 /// Whether there is such a file. Links are followed.
@@ -158,7 +160,7 @@ pub fn exists(path: impl AsRef<Path>) -> io::Result<bool> {
 /// As [`exists`].
 pub async fn exists_async(path: impl AsRef<Path>) -> io::Result<bool> {
     let (name, path) = (path.as_ref(), path.as_ref().to_owned());
-    offload_async(move || std::fs::exists(path)).await.map_err(naming("ask about", name))
+    offload_async(None, move || std::fs::exists(path)).await.map_err(naming("ask about", name))
 }
 
 /// Says who may do what to a file.
@@ -198,6 +200,6 @@ pub async fn set_permissions_async(
     permissions: Permissions,
 ) -> io::Result<()> {
     let (name, path) = (path.as_ref(), path.as_ref().to_owned());
-    let change = offload_async(move || std::fs::set_permissions(path, permissions));
+    let change = offload_async(None, move || std::fs::set_permissions(path, permissions));
     change.await.map_err(naming("change", name))
 }

@@ -118,6 +118,7 @@ impl File {
         f: impl FnOnce(&std::fs::File) -> io::Result<T> + Send + 'static,
     ) -> io::Result<T> {
         let inner = self.inner.clone();
-        offload_async(move || f(&inner)).await.map_err(naming(what, &self.path))
+        let done = offload_async(self.deadline(), move || f(&inner)).await;
+        done.map_err(naming(what, &self.path))
     }
 }

@@ -5,6 +5,7 @@ use std::io;
 use leno_kernel::{Time, Waiter, can_park, current, current_stack};
 
 use super::{ended, helper};
+use crate::time::until;
 
 /// See the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,10 +59,26 @@ pub(crate) fn offload<T: Send + 'static>(
 /// The same for a future.
 ///
 /// # Errors
-/// Those of the closure; the platform's refusal.
+/// Those of the closure; `TimedOut`; the platform's refusal.
 pub(crate) async fn offload_async<T: Send + 'static>(
+    deadline: Option<Time>,
     f: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
     leno_kernel::io::permit()?;
-    helper::call_async(f).await
+    match deadline {
+        None => helper::call_async(f).await,
+        Some(deadline) => Box::pin(late_at(deadline, helper::call_async(f))).await,
+    }
+}
+
+/// A future's operation, which is dropped at the deadline: it is stopped, or its result lost. To be boxed, so
+/// that futures without a limit stay small.
+///
+/// # Errors
+/// Those of the operation; `TimedOut`.
+pub(crate) async fn late_at<T>(
+    deadline: Time,
+    operation: impl Future<Output = io::Result<T>>,
+) -> io::Result<T> {
+    until(deadline, operation).await.unwrap_or_else(|| Err(ended::late()))
 }

@@ -148,5 +148,5 @@ pub fn copy(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<u64> {
 /// As [`copy`].
 pub async fn copy_async(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<u64> {
     let (source, from, to) = (from.as_ref(), from.as_ref().to_owned(), to.as_ref().to_owned());
-    offload_async(move || std::fs::copy(from, to)).await.map_err(naming("copy", source))
+    offload_async(None, move || std::fs::copy(from, to)).await.map_err(naming("copy", source))
 }

@@ -16,13 +16,17 @@ pub(crate) fn result<T>(ended: Ended, result: Option<io::Result<T>>) -> io::Resu
         }
         (_, Some(Ok(done))) => Ok(done),
         (Ended::Late, Some(Err(error))) if !is_cancelled(&error) => Err(error),
-        (Ended::Late, _) => Err(io::Error::new(io::ErrorKind::TimedOut, "the time is over")),
+        (Ended::Late, _) => Err(late()),
         (Ended::Exit, error) => {
             // Frames that are left for good own nothing.
             drop(error);
             Err(io::Error::other(exit()))
         }
     }
+}
+
+pub(crate) fn late() -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, "the time is over")
 }
 
 /// Whether an operation was stopped, by us or because its thread has ended.

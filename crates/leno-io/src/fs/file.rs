@@ -186,8 +186,8 @@ impl File {
     ///
     /// An operation that takes longer fails with [`TimedOut`](io::ErrorKind::TimedOut), once the system
     /// has stopped it or done it; a disk that does not answer is waited for. If it was done
-    /// nevertheless, that is the result.
-    /// Futures do without: `leno_io::time` has limits for them.
+    /// nevertheless, that is the result. A future does not wait for that: when it is late, what was read
+    /// nevertheless is lost, and the cursor may have moved.
     ///
     /// # Examples
     /// ```

@@ -9,6 +9,7 @@ use std::io::{Read, Write};
 
 use super::action::Action;
 use super::file::File;
+use crate::named::naming;
 
 impl File {
     /// As [`Read::read`]. When the future is dropped, the system is asked to stop; the cursor may have
@@ -49,6 +50,50 @@ impl File {
     /// As [`Read::read`].
     pub async fn read_vectored_async(&self, into: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
         self.perform_async(Action::Scatter { into }).await
+    }
+
+    /// As [`Read::read_exact`].
+    ///
+    /// # Errors
+    /// As [`Self::read_exact_at`].
+    pub async fn read_exact_async(&self, mut into: &mut [u8]) -> io::Result<()> {
+        while !into.is_empty() {
+            match self.read_async(into).await {
+                Ok(0) => return Err(self.too_short("read", ErrorKind::UnexpectedEof)),
+                Ok(count) => into = &mut into[count..],
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// As [`Self::read_exact_at`].
+    ///
+    /// # Errors
+    /// As [`Self::read_exact_at`].
+    pub async fn read_exact_at_async(&self, into: &mut [u8], offset: u64) -> io::Result<()> {
+        let mut done = 0;
+        while done < into.len() {
+            match self.read_at_async(&mut into[done..], offset + done as u64).await {
+                Ok(0) => return Err(self.too_short("read", ErrorKind::UnexpectedEof)),
+                Ok(count) => done += count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// As [`Read::read_to_string`].
+    ///
+    /// # Errors
+    /// [`InvalidData`](ErrorKind::InvalidData) if what is read is no text, which is lost then; else as
+    /// [`Read::read`].
+    pub async fn read_to_string_async(&self, all: &mut String) -> io::Result<usize> {
+        let mut bytes = Vec::new();
+        self.read_to_end_async(&mut bytes).await?;
+        crate::text::append(all, bytes).map_err(naming("read", &self.path))
     }
 
     /// As [`Read::read_to_end`].
@@ -128,6 +173,23 @@ impl File {
     /// As [`Self::write_at`].
     pub async fn write_at_async(&self, from: &[u8], offset: u64) -> io::Result<usize> {
         self.perform_async(Action::Write { from, at: Some(offset) }).await
+    }
+
+    /// As [`Self::write_all_at`].
+    ///
+    /// # Errors
+    /// As [`Self::write_at`].
+    pub async fn write_all_at_async(&self, from: &[u8], offset: u64) -> io::Result<()> {
+        let mut done = 0;
+        while done < from.len() {
+            match self.write_at_async(&from[done..], offset + done as u64).await {
+                Ok(0) => return Err(self.too_short("write to", ErrorKind::WriteZero)),
+                Ok(count) => done += count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// As [`Self::sync_all`].

@@ -37,7 +37,7 @@ pub fn create_dir(path: impl AsRef<Path>) -> io::Result<()> {
 /// As [`create_dir`].
 pub async fn create_dir_async(path: impl AsRef<Path>) -> io::Result<()> {
     let (name, path) = (path.as_ref(), path.as_ref().to_owned());
-    offload_async(move || std::fs::create_dir(path)).await.map_err(naming("create", name))
+    offload_async(None, move || std::fs::create_dir(path)).await.map_err(naming("create", name))
 }
 
 /// Makes a folder, and those around it that are not there.
@@ -70,7 +70,7 @@ pub fn create_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
 /// As [`create_dir_all`].
 pub async fn create_dir_all_async(path: impl AsRef<Path>) -> io::Result<()> {
     let (name, path) = (path.as_ref(), path.as_ref().to_owned());
-    offload_async(move || std::fs::create_dir_all(path)).await.map_err(naming("create", name))
+    offload_async(None, move || std::fs::create_dir_all(path)).await.map_err(naming("create", name))
 }
 
 /// Removes an empty folder.
@@ -103,7 +103,7 @@ pub fn remove_dir(path: impl AsRef<Path>) -> io::Result<()> {
 /// As [`remove_dir`].
 pub async fn remove_dir_async(path: impl AsRef<Path>) -> io::Result<()> {
     let (name, path) = (path.as_ref(), path.as_ref().to_owned());
-    offload_async(move || std::fs::remove_dir(path)).await.map_err(naming("remove", name))
+    offload_async(None, move || std::fs::remove_dir(path)).await.map_err(naming("remove", name))
 }
 
 /// Removes a folder with all that is in it. Links are not followed.
@@ -137,7 +137,7 @@ pub fn remove_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
 /// As [`remove_dir_all`].
 pub async fn remove_dir_all_async(path: impl AsRef<Path>) -> io::Result<()> {
     let (name, path) = (path.as_ref(), path.as_ref().to_owned());
-    offload_async(move || std::fs::remove_dir_all(path)).await.map_err(naming("remove", name))
+    offload_async(None, move || std::fs::remove_dir_all(path)).await.map_err(naming("remove", name))
 }
 
 /// Removes a file's name; the file goes when nobody has it open.
@@ -171,7 +171,7 @@ pub fn remove_file(path: impl AsRef<Path>) -> io::Result<()> {
 /// As [`remove_file`].
 pub async fn remove_file_async(path: impl AsRef<Path>) -> io::Result<()> {
     let (name, path) = (path.as_ref(), path.as_ref().to_owned());
-    offload_async(move || std::fs::remove_file(path)).await.map_err(naming("remove", name))
+    offload_async(None, move || std::fs::remove_file(path)).await.map_err(naming("remove", name))
 }
 
 /// Gives a file another name, in place of whoever had it.
@@ -206,7 +206,7 @@ pub fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
 /// As [`rename`].
 pub async fn rename_async(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
     let (name, from, to) = (from.as_ref(), from.as_ref().to_owned(), to.as_ref().to_owned());
-    offload_async(move || std::fs::rename(from, to)).await.map_err(naming("rename", name))
+    offload_async(None, move || std::fs::rename(from, to)).await.map_err(naming("rename", name))
 }
 
 /// Gives a file another name, and keeps the old one.
@@ -242,7 +242,7 @@ pub fn hard_link(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()>
 /// As [`hard_link`].
 pub async fn hard_link_async(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
     let (name, from, to) = (from.as_ref(), from.as_ref().to_owned(), to.as_ref().to_owned());
-    offload_async(move || std::fs::hard_link(from, to)).await.map_err(naming("link", name))
+    offload_async(None, move || std::fs::hard_link(from, to)).await.map_err(naming("link", name))
 }
 
 /// Makes `to` a link that leads to `from`.
@@ -275,5 +275,7 @@ pub fn symlink(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
 /// As [`symlink`].
 pub async fn symlink_async(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
     let (name, from, to) = (from.as_ref(), from.as_ref().to_owned(), to.as_ref().to_owned());
-    offload_async(move || std::os::unix::fs::symlink(from, to)).await.map_err(naming("link", name))
+    offload_async(None, move || std::os::unix::fs::symlink(from, to))
+        .await
+        .map_err(naming("link", name))
 }

@@ -157,7 +157,7 @@ impl OpenOptions {
     /// The same for a future.
     ///
     /// # Errors
-    /// As [`Self::open`]; the time-out does not count here.
+    /// As [`Self::open`].
     pub async fn open_async(&self, path: impl AsRef<Path>) -> io::Result<File> {
         self.open_sized_async(path.as_ref()).await.map(|(file, _)| file)
     }
@@ -184,7 +184,8 @@ impl OpenOptions {
             return Ok((self.file(file, path), size));
         }
         let (options, owned) = (self.inner.clone(), path.to_owned());
-        let opened = offload_async(move || opened(options.open(owned)?)).await;
+        let deadline = self.timeout.map(leno_kernel::deadline_in);
+        let opened = offload_async(deadline, move || opened(options.open(owned)?)).await;
         let (file, size) = opened.map_err(naming("open", path))?;
         Ok((self.file(file, path), size))
     }

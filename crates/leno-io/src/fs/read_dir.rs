@@ -75,7 +75,7 @@ pub fn read_dir(path: impl AsRef<Path>) -> io::Result<ReadDir> {
 /// ```
 pub async fn read_dir_async(path: impl AsRef<Path>) -> io::Result<ReadDir> {
     let (path, owned) = (path.as_ref(), path.as_ref().to_owned());
-    let inner = offload_async(move || std::fs::read_dir(owned)).await;
+    let inner = offload_async(None, move || std::fs::read_dir(owned)).await;
     Ok(ReadDir::new(path, inner.map_err(naming("read", path))?))
 }
 
@@ -127,7 +127,7 @@ impl ReadDir {
         if !self.is_to_fetch() {
             return self.take();
         }
-        let more = offload_async(self.fetch()).await;
+        let more = offload_async(None, self.fetch()).await;
         self.fetched(more)
     }
 }
@@ -183,7 +183,9 @@ impl DirEntry {
     /// As [`Self::metadata`].
     pub async fn metadata_async(&self) -> io::Result<Metadata> {
         let entry = self.0.clone();
-        offload_async(move || entry.metadata()).await.map_err(naming("ask about", &self.path()))
+        offload_async(None, move || entry.metadata())
+            .await
+            .map_err(naming("ask about", &self.path()))
     }
 }
 

@@ -15,7 +15,7 @@ use rustix::io::{Errno, ReadWriteFlags, preadv2};
 
 use super::action::{Action, PARTS};
 use super::backend::Backend;
-use super::caller::{Caller, caller};
+use super::caller::{Caller, caller, late_at};
 use super::file::File;
 use super::{ended, helper};
 use crate::named::naming;
@@ -53,7 +53,10 @@ impl File {
             Err(error) => Err(error),
             Ok(()) => match self.at_once(&mut action) {
                 Some(result) => result.inspect(|&count| streak::count(count)),
-                None => self.await_it(action).await,
+                None => match self.deadline() {
+                    None => self.await_it(action).await,
+                    Some(deadline) => Box::pin(late_at(deadline, self.await_it(action))).await,
+                },
             },
         };
         result.map_err(naming(what, &self.path))

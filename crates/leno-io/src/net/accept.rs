@@ -19,3 +19,11 @@ pub(super) fn accept(listener: BorrowedFd<'_>) -> io::Result<(OwnedFd, Option<So
         }
     }
 }
+
+/// That the time is over is told of a listener as of what it is there for, not as of reading.
+pub(super) fn late(error: io::Error) -> io::Error {
+    if error.kind() == io::ErrorKind::TimedOut && error.raw_os_error().is_none() {
+        return io::Error::new(error.kind(), "the time is over in which to accept a connection");
+    }
+    error
+}

@@ -8,7 +8,6 @@ use std::io;
 ///
 /// It passes when others give something back, so whoever serves waits a little and tries again, as
 /// [`Incoming`](super::Incoming) does.
-#[derive(Debug)]
 pub struct Exhausted {
     what: Resource,
     error: io::Error,
@@ -70,6 +69,13 @@ impl fmt::Display for Exhausted {
             Resource::Memory => "memory for sockets",
         };
         write!(f, "there are no more {what}: {}", self.error)
+    }
+}
+
+/// As it is told: this is what a `main` that returns it prints.
+impl fmt::Debug for Exhausted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -159,8 +159,10 @@ impl Child {
                     )
                     .map(drop),
                 // As a future, because that can be left: the helper needs nothing of ours.
-                None => try_block_on(within(deadline, "wait", pin!(offload_async(self.end()))))
-                    .unwrap_or_else(|exiting| Err(io::Error::other(exiting))),
+                None => {
+                    try_block_on(within(deadline, "wait", pin!(offload_async(None, self.end()))))
+                        .unwrap_or_else(|exiting| Err(io::Error::other(exiting)))
+                }
             };
             waited.map_err(|error| self.explain(error))?;
         }
@@ -187,7 +189,7 @@ impl Child {
             }
             match &self.pidfd {
                 Some(pidfd) => drop(pidfd.wait_async(Interest::READ).await?),
-                None => offload_async(self.end()).await?,
+                None => offload_async(None, self.end()).await?,
             }
         }
     }

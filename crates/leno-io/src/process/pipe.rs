@@ -8,6 +8,7 @@ use leno_kernel::io::Interest;
 
 use crate::limit::Limit;
 use crate::os::{Os, Tried};
+use crate::time::within;
 
 /// How much is read at a time: as much as a pipe holds.
 const PIECE: usize = 1 << 16;
@@ -34,7 +35,8 @@ impl<T: AsFd> Pipe<T> {
     }
 
     pub(super) async fn read_async(&self, into: &mut [u8]) -> io::Result<usize> {
-        self.os.io_async(Interest::READ, || self.try_read(into)).await
+        let read = self.os.io_async(Interest::READ, || self.try_read(into));
+        within(self.limit.deadline(), "read", read).await
     }
 
     pub(super) async fn read_to_end_async(&self, all: &mut Vec<u8>) -> io::Result<usize> {
@@ -54,7 +56,8 @@ impl<T: AsFd> Pipe<T> {
     }
 
     pub(super) async fn write_async(&self, from: &[u8]) -> io::Result<usize> {
-        self.os.io_async(Interest::WRITE, || self.try_write(from)).await
+        let write = self.os.io_async(Interest::WRITE, || self.try_write(from));
+        within(self.limit.deadline(), "write", write).await
     }
 
     fn try_read(&self, into: &mut [u8]) -> Tried<usize> {

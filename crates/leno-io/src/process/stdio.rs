@@ -31,7 +31,7 @@ impl ChildStdin {
         Ok(ChildStdin(Pipe::new(inner)?))
     }
 
-    /// For how long each write may take; `None` for as long as it needs. Futures do without.
+    /// For how long each write may take; `None` for as long as it needs. Futures have the same limit.
     pub fn set_timeout(&self, timeout: Option<Duration>) {
         self.0.set_timeout(timeout);
     }
@@ -113,7 +113,7 @@ macro_rules! output {
                 Ok($Pipe(Pipe::new(inner)?))
             }
 
-            /// For how long each read may take; `None` for as long as it needs. Futures do without.
+            /// For how long each read may take; `None` for as long as it needs. Futures have the same limit.
             pub fn set_timeout(&self, timeout: Option<Duration>) {
                 self.0.set_timeout(timeout);
             }
@@ -124,6 +124,31 @@ macro_rules! output {
             /// As [`Read::read`].
             pub async fn read_async(&self, into: &mut [u8]) -> io::Result<usize> {
                 self.0.read_async(into).await
+            }
+
+            /// As [`Read::read_exact`], for a future.
+            ///
+            /// # Errors
+            /// [`UnexpectedEof`](ErrorKind::UnexpectedEof) if the pipe ends before; else as [`Read::read`].
+            pub async fn read_exact_async(&self, mut into: &mut [u8]) -> io::Result<()> {
+                while !into.is_empty() {
+                    match self.read_async(into).await? {
+                        0 => return Err(ErrorKind::UnexpectedEof.into()),
+                        count => into = &mut into[count..],
+                    }
+                }
+                Ok(())
+            }
+
+            /// As [`Read::read_to_string`], for a future.
+            ///
+            /// # Errors
+            /// [`InvalidData`](ErrorKind::InvalidData) if what comes is no text, which is lost then; else as
+            /// [`Read::read`].
+            pub async fn read_to_string_async(&self, all: &mut String) -> io::Result<usize> {
+                let mut bytes = Vec::new();
+                self.read_to_end_async(&mut bytes).await?;
+                crate::text::append(all, bytes)
             }
 
             /// As [`Read::read_to_end`], for a future.

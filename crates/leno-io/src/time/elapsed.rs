@@ -7,7 +7,7 @@ use std::io;
 /// The time is over that [`timeout`](super::timeout()) or [`timeout_async`](super::timeout_async) gave.
 ///
 /// As an [`io::Error`] it is of the kind [`TimedOut`](io::ErrorKind::TimedOut).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Elapsed {
     pub(super) limit: Duration,
 }
@@ -22,6 +22,13 @@ impl Elapsed {
 impl fmt::Display for Elapsed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the limit of {:?} is over, so what was waited for was given up", self.limit)
+    }
+}
+
+/// As it is told: this is what a `main` that returns it prints.
+impl fmt::Debug for Elapsed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

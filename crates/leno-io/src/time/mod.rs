@@ -20,5 +20,5 @@ pub use interval::{Interval, Missed, interval, interval_at};
 pub use leno_kernel::{Time, deadline_in, now, sleep};
 pub(crate) use sleep::AlarmClock;
 pub use sleep::{sleep_async, sleep_until, sleep_until_async};
-pub(crate) use timeout::within;
 pub use timeout::{timeout, timeout_async};
+pub(crate) use timeout::{until, within};

@@ -147,7 +147,7 @@ pub async fn timeout_async<F: Future>(limit: Duration, future: F) -> Result<F::O
 }
 
 /// `None` when the deadline comes first.
-async fn until<F: Future>(deadline: Time, future: F) -> Option<F::Output> {
+pub(crate) async fn until<F: Future>(deadline: Time, future: F) -> Option<F::Output> {
     let mut future = pin!(future);
     let mut clock = AlarmClock::default();
     poll_fn(|context| match future.as_mut().poll(context) {

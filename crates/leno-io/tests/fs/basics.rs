@@ -110,6 +110,39 @@ fn futures_read_and_write_the_same() {
 }
 
 #[test]
+fn futures_read_exactly_and_until_the_end() {
+    for backend in BACKENDS {
+        let folder = Folder::new();
+        let path = folder.file("a");
+        block_on(async {
+            let file = File::create_async(&path).await.unwrap();
+            file.write_all_at_async(b"world", 7).await.unwrap();
+            file.write_all_at_async("Hello, ".as_bytes(), 0).await.unwrap();
+            let file = to_read(backend, false).open_async(&path).await.unwrap();
+            let (mut head, mut text) = ([0; 5], String::new());
+            file.read_exact_async(&mut head).await.unwrap();
+            assert_eq!(&head, b"Hello");
+            assert_eq!(file.read_to_string_async(&mut text).await.unwrap(), 7);
+            assert_eq!(text, ", world");
+            file.read_exact_at_async(&mut head, 7).await.unwrap();
+            assert_eq!(&head, b"world");
+            for short in [
+                file.read_exact_at_async(&mut head, 8).await,
+                file.read_exact_async(&mut [0]).await,
+            ] {
+                let error = short.unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
+                assert!(error.to_string().starts_with(&format!("read {path:?}: ")), "{error}");
+            }
+            fs::write_async(&path, b"\xff").await.unwrap();
+            let file = to_read(backend, true).open_async(&path).await.unwrap();
+            let error = file.read_to_string_async(&mut text).await.unwrap_err();
+            assert_eq!((error.kind(), &*text), (ErrorKind::InvalidData, ", world"));
+        });
+    }
+}
+
+#[test]
 fn futures_on_a_thread_use_its_ring() {
     let folder = Folder::new();
     let path = folder.with(&pattern(100_000));

@@ -6,10 +6,10 @@ use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
 use std::time::Duration;
 
-use leno_io::fs::Backend;
+use leno_io::fs::{Backend, File};
 use leno_kernel::bell::Bell;
 use leno_kernel::{
-    LocalSystem, Platform, RealTime, System, Time, cancel, now, spawn_local, yield_now,
+    LocalSystem, Platform, RealTime, System, Time, block_on, cancel, now, spawn_local, yield_now,
 };
 
 use super::{BACKENDS, run, slow_file};
@@ -97,6 +97,30 @@ fn a_limit_ends_a_read_that_waits() {
     });
     writer.write_all(b"x").unwrap();
     reader.read_exact(&mut [0]).unwrap();
+}
+
+#[test]
+fn a_limit_ends_a_future_that_waits() {
+    for backend in BACKENDS {
+        let (file, _reader, mut writer) = slow_file(backend);
+        file.set_timeout(Some(Duration::from_millis(3)));
+        block_on(async {
+            let error = file.read_async(&mut [0; 64]).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::TimedOut);
+            assert!(error.to_string().ends_with(": the time is over"), "{error}");
+        });
+        // A helper that has begun reads on, and ends.
+        writer.write_all(b"x").unwrap();
+    }
+    // Opening has the limit, too: a pipe with a name waits for whoever writes.
+    let folder = super::Folder::new();
+    let fifo = folder.file("fifo");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let open = File::options().read(true).timeout(Some(Duration::from_millis(3))).clone();
+    let error = block_on(open.open_async(&fifo)).unwrap_err();
+    assert_eq!(error.to_string(), format!("open {fifo:?}: the time is over"));
+    // If a helper has begun, it waits for this.
+    drop(std::fs::File::options().read(true).write(true).open(&fifo).unwrap());
 }
 
 #[test]

@@ -254,6 +254,35 @@ impl Stream {
         Waiting::new(self.end.inner(), self.reading(into, false), deadline).await
     }
 
+    /// As `read_exact`, for a future.
+    ///
+    /// # Errors
+    /// [`UnexpectedEof`](ErrorKind::UnexpectedEof) if the stream ends before; else as `read`.
+    pub async fn read_exact_async(&self, mut into: &mut [u8]) -> io::Result<()> {
+        while !into.is_empty() {
+            match self.read_async(into).await? {
+                0 => return Err(ErrorKind::UnexpectedEof.into()),
+                count => into = &mut into[count..],
+            }
+        }
+        Ok(())
+    }
+
+    /// As `read_to_end`, for a future.
+    ///
+    /// # Errors
+    /// As `read`; what was read before is in `all`.
+    pub async fn read_to_end_async(&self, all: &mut Vec<u8>) -> io::Result<usize> {
+        let before = all.len();
+        let mut piece = vec![0; 1 << 12];
+        loop {
+            match self.read_async(&mut piece).await? {
+                0 => return Ok(all.len() - before),
+                count => all.extend_from_slice(&piece[..count]),
+            }
+        }
+    }
+
     /// As [`Self::peek`], for a future.
     ///
     /// # Errors

@@ -38,6 +38,36 @@ macro_rules! byte_stream {
                 Ok(())
             }
 
+            /// As [`Read::read_to_end`](std::io::Read::read_to_end), for a future. A limit holds for each
+            /// wait, none for the whole: the peer decides how much comes, and for how long.
+            ///
+            /// # Cancellation
+            /// Of a future that is dropped, what it had read is in `all`.
+            ///
+            /// # Errors
+            /// As [`Self::read_async`]; what was read before is in `all`.
+            pub async fn read_to_end_async(&self, all: &mut Vec<u8>) -> io::Result<usize> {
+                let before = all.len();
+                let mut piece = vec![0; 1 << 14];
+                loop {
+                    match self.read_async(&mut piece).await? {
+                        0 => return Ok(all.len() - before),
+                        count => all.extend_from_slice(&piece[..count]),
+                    }
+                }
+            }
+
+            /// As [`Read::read_to_string`](std::io::Read::read_to_string), for a future.
+            ///
+            /// # Errors
+            /// [`InvalidData`](io::ErrorKind::InvalidData) if what comes is no text, which is lost then; else
+            /// as [`Self::read_async`].
+            pub async fn read_to_string_async(&self, all: &mut String) -> io::Result<usize> {
+                let mut bytes = Vec::new();
+                self.read_to_end_async(&mut bytes).await?;
+                $crate::text::append(all, bytes)
+            }
+
             /// As [`Read::read_vectored`](std::io::Read::read_vectored), for a future.
             ///
             /// # Errors

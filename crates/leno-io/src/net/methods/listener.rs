@@ -53,6 +53,7 @@ macro_rules! listener {
                 let Shared { inner, limits: patience } = &*self.shared;
                 patience.wait(deadline)?;
                 let accept = inner.io(Interest::READ, deadline, || inner.accept());
+                let accept = accept.map_err($crate::net::accept::late);
                 patience.noted(accept).map($Listener::accepted)
             }
 

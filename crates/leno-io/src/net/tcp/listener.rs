@@ -131,16 +131,32 @@ impl TcpListener {
         address: A,
         count: usize,
     ) -> io::Result<Vec<TcpListener>> {
+        TcpListener::several(resolve(address)?, count)
+    }
+
+    /// As [`Self::bind_several`], for a future on any executor.
+    ///
+    /// # Errors
+    /// As [`Self::bind_several`].
+    pub async fn bind_several_async<A: ToSocketAddrs>(
+        address: A,
+        count: usize,
+    ) -> io::Result<Vec<TcpListener>> {
+        TcpListener::several(resolve_async(address).await?, count)
+    }
+
+    fn several(addresses: Vec<SocketAddr>, count: usize) -> io::Result<Vec<TcpListener>> {
         if count == 0 {
             let rule = "at least one listener is needed, so that someone listens";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, rule));
         }
         if ambient::here()?.is_some() {
-            let listener = TcpListener::bind(address)?;
+            let bind = Inner::<net::TcpListener>::bind;
+            let listener = first(addresses, bind).map(TcpListener::new)?;
             return (0..count).map(|_| listener.try_clone()).collect();
         }
         let beside = |address| Inner::bind_beside(address).map(TcpListener::new);
-        let mut all = vec![first(resolve(address)?, beside)?];
+        let mut all = vec![first(addresses, beside)?];
         let address = all[0].local_addr()?;
         for _ in 1..count {
             all.push(beside(address)?);
