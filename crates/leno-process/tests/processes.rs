@@ -450,7 +450,8 @@ fn a_call_whose_wait_is_refused_is_not_served() {
         #[entry]
         fn ping(&mut self) -> String {
             self.1 += 1;
-            self.0.as_ref().unwrap().pong().unwrap().wait().unwrap()
+            let answer = self.0.as_ref().unwrap().pong().unwrap().wait();
+            answer.unwrap_or_else(|error| error.to_string())
         }
 
         #[entry]
@@ -467,7 +468,8 @@ fn a_call_whose_wait_is_refused_is_not_served() {
 
         #[entry]
         fn pong(&mut self) -> String {
-            self.0.as_ref().unwrap().ping().unwrap().wait().unwrap_err().to_string()
+            let answer = self.0.as_ref().unwrap().ping().unwrap().wait();
+            answer.unwrap_or_else(|error| error.to_string())
         }
     }
     for cores in [1, 2] {
@@ -476,10 +478,12 @@ fn a_call_whose_wait_is_refused_is_not_served() {
         ping.meet(pong.clone()).unwrap();
         pong.meet(ping.clone()).unwrap();
         let text = ping.ping().unwrap().wait().unwrap();
-        assert!(text.starts_with("no reply could ever come: process 'Ping'"), "{text}");
+        assert!(text.starts_with("no reply could ever come: process 'P"), "{text}");
         // It would call the other again, and so on for ever.
         system.wait_idle().unwrap();
-        assert_eq!(ping.served().unwrap().wait(), Ok(1));
+        let served = ping.served().unwrap().wait().unwrap();
+        // On two cores either one may close the circle; a call that is served already is, to its end.
+        assert!(served == 1 || cores == 2 && served == 2, "{served} on {cores}");
         system.run().unwrap();
     }
 }
