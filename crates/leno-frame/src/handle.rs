@@ -133,7 +133,7 @@ impl<Y, I, C> Co<Y, I, C> {
     /// What a body is about to await.
     #[doc(hidden)]
     #[inline]
-    pub fn hold<P: Point<Y, I, C>>(&mut self, point: P) -> Slot<P, P::Held> {
+    pub fn hold<P: Point<Y, I, C>>(&mut self, point: P) -> Slot<P::Itself, P::Held> {
         Slot::new(point.hold(Reach::new(self.link)))
     }
 

@@ -22,6 +22,10 @@ pub trait Point<Y, I, C>: Send + Sized {
     /// What awaiting it gives.
     type Output;
 
+    /// It itself. Of what is no point the compiler then knows nothing more, and says so once.
+    #[doc(hidden)]
+    type Itself;
+
     /// What the frame that awaits it holds of it meanwhile.
     #[doc(hidden)]
     type Held: Send;
@@ -110,6 +114,7 @@ impl<Y, I> Suspend<Y, I> {
 
 impl<Y: Send, I: Send, C> Point<Y, I, C> for Suspend<Y, I> {
     type Output = I;
+    type Itself = Self;
     type Held = ();
 
     #[inline]
@@ -148,6 +153,7 @@ impl<R: Routine> Call<R> {
 
 impl<R: Routine> Point<R::Yield, R::Input, R::Context> for Call<R> {
     type Output = R::Output;
+    type Itself = Self;
     type Held = Called<R>;
 
     #[inline]

@@ -72,14 +72,15 @@ impl Lower<'_> {
         let (here, operand) = (within((point.id, point.id)), &point.operand);
         let before = std::mem::take(&mut draft.code);
         // Both at the `.await`, which is where the compiler is to say what cannot be awaited.
-        let hold = quote_spanned!(point.span=> #co.hold(#slot));
+        let awaited = Ident::new("__awaited", point.span);
+        let hold = quote_spanned!(point.span=> #co.hold(#awaited));
         let held = quote_spanned!(point.span=> #co.held());
         draft.code = quote!(let (#(#pats,)* mut #slot,) = if #here {
             let (#(#names,)*) = #restore;
             (#(#names,)* #held,)
         } else {
             #before
-            let #slot = #operand;
+            let #awaited = #operand;
             let #slot = #hold;
             (#(#names,)* #slot,)
         };);
