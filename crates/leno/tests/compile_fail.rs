@@ -1,10 +1,10 @@
 //! Programs that must not compile.
 //!
 //! Each file in `compile_fail/` is a program; lines of the form `//@ says: TEXT` at its top are
-//! pieces of text that the compiler's answer must contain. Only what matters to a user is compared
-//! (which type, which rule), not the whole output, so that later compilers pass too. A file in
-//! `compile_pass/` is a program that must compile: it shows that the refused ones fail for the
-//! reason given, not by accident.
+//! pieces of text that the compiler's answer must contain, and `//@ errors: N` is how many errors it
+//! must have. Only what matters to a user is compared (which type, which rule), not the whole output,
+//! so that later compilers pass too. A file in `compile_pass/` is a program that must compile: it
+//! shows that the refused ones fail for the reason given, not by accident.
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -76,6 +76,11 @@ fn refused_programs_are_refused_for_the_reason_given() {
         }
         if output.status.success() {
             problems.push(format!("{program:?} compiles"));
+        }
+        let wanted = source.lines().find_map(|line| line.strip_prefix("//@ errors: "));
+        let given = answer.lines().filter(|line| line.starts_with("error[")).count();
+        if wanted.is_some_and(|wanted| wanted != given.to_string()) {
+            problems.push(format!("{program:?} has {given} errors:\n{answer}"));
         }
         for text in expected {
             if !answer.contains(text) {

@@ -1,5 +1,5 @@
-//@ says: cannot be shared between threads safely
-//@ says: RefCell<
+//@ says: what is local stays on its thread
+//@ says: within the type `leno::channel::Receiver<u32>`
 // Over shared ends the same select, and its future, would be `Send`.
 use leno::channel::{Select, channel};
 

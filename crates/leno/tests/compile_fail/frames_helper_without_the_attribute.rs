@@ -1,3 +1,4 @@
+//@ errors: 2
 //@ says: can be awaited only in a `#[resumable]` fn
 //@ says: write `#[resumable]` above the `async fn` that this `.await` is in
 //@ says: Future<Output = u32>` cannot be awaited in a `#[resumable]` fn

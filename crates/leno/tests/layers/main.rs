@@ -10,3 +10,4 @@ mod preempted;
 mod rules;
 mod select;
 mod stored;
+mod told;
