@@ -102,6 +102,7 @@ pub fn all(store: &dyn Store) {
     law_1_create_is_idempotent(store);
     law_2_one_holder(store);
     law_3_fencing(store);
+    law_3_fencing_in_a_batch(store);
     law_4_one_step_at_a_time(store);
     law_5_all_or_nothing(store);
     law_6_commit_is_idempotent(store);
@@ -202,6 +203,60 @@ pub fn law_3_fencing(store: &dyn Store) {
     assert_eq!(bench.row(id).state, State::Cancelled);
 }
 
+/// An old token changes nothing beside the holder's own, in whichever order and with whatever belongs to it.
+pub fn law_3_fencing_in_a_batch(store: &dyn Store) {
+    let bench = Bench::new(store);
+    let build = vec![Known { kind: bench.kind.clone(), version: 1 }];
+    let want = Want { worker: "law".into(), build, most: 10, ttl: HOUR, only: None };
+    for case in 0..8 {
+        let (is_late_last, sends, leases) = (case & 1 == 0, case & 2 == 0, case & 4 == 0);
+        let id = bench.session();
+        let (zombie, holder) = (bench.one(Duration::ZERO), bench.one(HOUR));
+        let mut expected = [Outcome::Fenced, Outcome::Stored];
+        let mut held = [zombie.held(), holder.held()];
+        let made = |lease: &Lease, name: &str| {
+            let message = NewMessage { to: id, key: name.into(), body: Vec::new() };
+            let effects = [1, 2, 3].map(|n| NewEffect { topic: name.into(), body: vec![n] });
+            let messages = if sends { vec![message] } else { Vec::new() };
+            Commit { effects: effects.to_vec(), messages, ..step(lease, Next::After(HOUR)) }
+        };
+        let mut batch = [made(&zombie, "late"), made(&holder, "holder")];
+        if is_late_last {
+            expected.reverse();
+            held.reverse();
+            batch.reverse();
+        }
+        assert_eq!(store.renew(&held, HOUR).unwrap(), expected);
+        // The second time nothing is stored, and the answers are the same.
+        for _ in 0..2 {
+            let outcomes = if leases {
+                store.commit_and_lease(&batch, &want).unwrap().0
+            } else {
+                store.commit(&batch, HOUR).unwrap()
+            };
+            assert_eq!(outcomes, expected, "case {case}");
+            let whole = bench.whole(id);
+            assert_eq!((whole.row.sequence, whole.row.effects), (1, 3), "case {case}");
+            let effects = whole.outbox.iter().map(|e| (e.topic.as_str(), e.sequence, e.body[0]));
+            let effects: Vec<_> = effects.collect();
+            assert_eq!(effects, [1, 2, 3].map(|n| ("holder", n, n as u8)), "case {case}");
+            let keys: Vec<&str> = whole.inbox.iter().map(|message| message.key.as_str()).collect();
+            assert_eq!(keys, if sends { vec!["holder"] } else { vec![] }, "case {case}");
+        }
+    }
+    // What a fenced one refuses to read stays.
+    let id = bench.session();
+    let lease = bench.one(HOUR);
+    bench.commit(&step(&lease, Next::Message(None)));
+    bench.send(id, "question");
+    let (zombie, holder) = (bench.one(Duration::ZERO), bench.one(HOUR));
+    let refused = vec![zombie.inbox[0].number];
+    let released = [(&zombie, refused), (&holder, Vec::new())];
+    let released = released.map(|(lease, refused)| Release { held: lease.held(), refused });
+    assert_eq!(store.release(&released).unwrap(), [Outcome::Fenced, Outcome::Stored]);
+    assert_eq!(bench.one(HOUR).inbox.len(), 1);
+}
+
 /// The sequence rises by exactly 1 with every commit that is stored.
 pub fn law_4_one_step_at_a_time(store: &dyn Store) {
     let bench = Bench::new(store);
@@ -279,6 +334,24 @@ pub fn law_6_commit_is_idempotent(store: &dyn Store) {
         assert_eq!(bench.commit(&last), Outcome::Stored);
     }
     assert_eq!(bench.row(id).sequence, 2);
+    // Twice in one batch; and also when someone else has the session, whom that does not disturb.
+    let id = bench.session();
+    let lease = bench.one(HOUR);
+    let effects = vec![NewEffect { topic: "do".into(), body: Vec::new() }];
+    let commit = Commit { effects, ..step(&lease, Next::Ready) };
+    let twice = [commit.clone(), commit.clone()];
+    assert_eq!(store.commit(&twice, HOUR).unwrap(), [Outcome::Stored; 2]);
+    let next = bench.one(HOUR);
+    let before = bench.row(id);
+    assert_eq!((before.sequence, before.effects, bench.whole(id).outbox.len()), (1, 1, 1));
+    assert_eq!(bench.commit(&commit), Outcome::Stored);
+    assert_eq!(bench.row(id), before);
+    let forged = Commit { token: next.token, ..commit.clone() };
+    assert_eq!(bench.commit(&forged), Outcome::Fenced, "the step was not stored by this holder");
+    assert_eq!(bench.commit(&step(&next, Next::Ready)), Outcome::Stored);
+    let before = bench.row(id);
+    assert_eq!(bench.commit(&commit), Outcome::Fenced, "there is a later step");
+    assert_eq!(bench.row(id), before);
 }
 
 /// A key stands for one message, in order, also before the session is there.
@@ -474,9 +547,15 @@ pub fn commit_and_lease_is_both(store: &dyn Store) {
     let batch = [zombie, step(&more[0], Next::Ready)];
     let (outcomes, again) = store.commit_and_lease(&batch, &want(10)).unwrap();
     assert_eq!(outcomes, [Outcome::Fenced, Outcome::Stored]);
-    let again = again.into_iter().map(|lease| (lease.id, lease.sequence)).collect::<Vec<_>>();
-    assert_eq!(again, [(more[0].id, 1)]);
+    let granted = again.iter().map(|lease| (lease.id, lease.sequence)).collect::<Vec<_>>();
+    assert_eq!(granted, [(more[0].id, 1)]);
     assert_eq!(bench.row(leases[0].id).state, State::Leased);
+    // Whose answer was lost asks again: it was stored, although it is leased anew. That lease stays as it is.
+    let before = bench.row(more[0].id);
+    let (outcomes, nothing) = store.commit_and_lease(&batch, &want(10)).unwrap();
+    assert_eq!((outcomes.as_slice(), nothing.len()), (&[Outcome::Fenced, Outcome::Stored][..], 0));
+    assert_eq!(bench.row(more[0].id), before);
+    assert_eq!(bench.commit(&step(&again[0], Next::After(HOUR))), Outcome::Stored);
     // One that waits and has a message is handed out with it.
     let id = bench.session();
     let lease = bench.one(HOUR);

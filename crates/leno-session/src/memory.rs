@@ -42,6 +42,8 @@ struct Entry {
     until: i64,
     awaits: Awaits,
     image: Vec<u8>,
+    /// Under which token the last step was stored.
+    stored: u64,
 }
 
 #[derive(Default)]
@@ -123,15 +125,15 @@ impl Tables {
 
     fn commit(&mut self, commit: &Commit, ttl: Duration) -> Outcome {
         let Some(entry) = self.sessions.get_mut(&commit.id) else { return Outcome::Fenced };
-        if entry.row.token != commit.token {
-            return Outcome::Fenced;
-        }
-        if entry.row.sequence == commit.sequence + 1 {
+        // Another lease may have been granted since.
+        if entry.stored == commit.token && entry.row.sequence == commit.sequence + 1 {
             return Outcome::Stored;
         }
-        if entry.row.sequence != commit.sequence || entry.row.state != State::Leased {
+        let is_held = entry.row.token == commit.token && entry.row.state == State::Leased;
+        if !is_held || entry.row.sequence != commit.sequence {
             return Outcome::Fenced;
         }
+        entry.stored = commit.token;
         let now = now();
         let row = &mut entry.row;
         (row.sequence, row.version) = (row.sequence + 1, commit.version);
@@ -239,7 +241,8 @@ impl Store for Memory {
                 size: new.image.len(),
             };
             let image = new.image.clone();
-            let entry = Entry { row, due: FAR, until: now, awaits: Awaits::Nothing, image };
+            let entry =
+                Entry { row, due: FAR, until: now, awaits: Awaits::Nothing, image, stored: 0 };
             tables.sessions.insert(new.id, entry);
             tables.put(new.id, now, State::Ready);
             true

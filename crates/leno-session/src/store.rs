@@ -11,12 +11,14 @@
 //! 1. *Create is idempotent.* A second creation of an id changes nothing.
 //! 2. *One holder.* A token is granted once. No session is leased while another lease of it lasts; when that has
 //!    run out it can be leased, and the new token is higher.
-//! 3. *Fencing.* A commit, renewal or release with an old token changes nothing.
+//! 3. *Fencing.* A commit, renewal or release with an old token changes nothing, also in one batch with the
+//!    holder's own.
 //! 4. *One step at a time.* The sequence rises by exactly 1 with every commit that is stored.
 //! 5. *All or nothing.* Image, messages taken, messages sent, effects and due time of a commit are stored
 //!    together or not at all, and are durable when it returns.
 //! 6. *Commit is idempotent.* The same commit again is answered `Stored`, and stores nothing: whoever lost the
-//!    answer may ask again.
+//!    answer may ask again, also if the session has been leased since. Only when a later step of the session is
+//!    stored is it `Fenced`, because a store knows the last step alone.
 //! 7. *Messages are there once.* A message of a key that the session has already had, even one that was taken,
 //!    is not stored again. They are handed out in the order they were stored. One that is sent before its
 //!    session exists waits for it.
@@ -283,10 +285,12 @@ pub trait Store: Send + Sync {
     fn create(&self, new: &[NewSession]) -> Result<Vec<bool>>;
     /// Leases sessions that are due.
     fn lease(&self, want: &Want) -> Result<Vec<Lease>>;
-    /// Stores steps, in one transaction. Leases that are kept last for half of `ttl` at least from now on.
+    /// Stores steps, in one transaction: one step of a session, whatever else the batch holds of it. Leases that are kept
+    /// last for half of `ttl` at least from now on.
     fn commit(&self, batch: &[Commit], ttl: Duration) -> Result<Vec<Outcome>>;
     /// Stores steps and leases sessions that are due: for a worker that has nothing in hand any more. Stores that do both
-    /// in one transaction spare it one. An error of the lease alone shows at the next one.
+    /// in one transaction spare it one. An error of the lease alone shows at the next one. If the answer is lost, the
+    /// steps are stored and what was leased is leased to nobody until that lease has run out, as with [`Store::lease`].
     fn commit_and_lease(
         &self,
         batch: &[Commit],

@@ -90,6 +90,21 @@ fn a_file_of_an_earlier_version_is_taken_over() {
     laws::all(&Sqlite::open(&path).unwrap());
 }
 
+/// What a file of version 2 had in place of this version's.
+const SECOND: &str = "ALTER TABLE leno_session DROP COLUMN stored; PRAGMA user_version = 2;";
+
+#[test]
+fn a_file_of_version_2_is_taken_over() {
+    let folder = support::Folder::new("second");
+    let path = folder.file("store");
+    laws::law_5_all_or_nothing(&Sqlite::open(&path).unwrap());
+    let before = Sqlite::open(&path).unwrap().count().unwrap();
+    rusqlite::Connection::open(&path).unwrap().execute_batch(SECOND).unwrap();
+    let store = Sqlite::open(&path).unwrap();
+    assert_eq!(store.count().unwrap(), before);
+    laws::all(&store);
+}
+
 #[test]
 fn what_is_no_store_is_refused() {
     let folder = support::Folder::new("wrong");
@@ -105,5 +120,5 @@ fn what_is_no_store_is_refused() {
     drop(Sqlite::open(&path).unwrap());
     rusqlite::Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
     let Err(error) = Sqlite::open(&path) else { panic!("it was opened") };
-    assert_eq!(error.to_string(), "the store is of version 99; this build knows 2");
+    assert_eq!(error.to_string(), "the store is of version 99; this build knows 3");
 }

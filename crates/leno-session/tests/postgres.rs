@@ -7,6 +7,7 @@ mod support;
 
 use std::time::Duration;
 
+use leno_session::store::Effect;
 use leno_session::{Postgres, SessionId, State, Store, StoreError, laws, store};
 use support::server::Server;
 use support::{chaos, zombie};
@@ -36,17 +37,37 @@ CREATE TABLE leno_effect(
     due int8 NOT NULL, PRIMARY KEY(id, sequence));
 CREATE INDEX leno_effect_due ON leno_effect(due) WHERE due < 9223372036854775807;
 INSERT INTO leno_effect VALUES (decode(repeat('00', 16), 'hex'), 1, 'do', '', 9223372036854775807),
-    (decode(repeat('00', 16), 'hex'), 2, 'do', '', 5), (decode(repeat('00', 16), 'hex'), 3, 'do', '', 0);
+    (decode(repeat('00', 16), 'hex'), 2, 'do', '', 0), (decode(repeat('00', 16), 'hex'), 3, 'do', '', 0),
+    (decode(repeat('00', 16), 'hex'), 4, 'do', '', 0);
+UPDATE leno_effect SET due = 5 WHERE sequence = 2;
+ALTER TABLE leno_session DROP COLUMN stored;
 UPDATE leno_store SET version = 1";
+
+/// The one of version 2.
+const SECOND: &str =
+    "ALTER TABLE leno_session DROP COLUMN stored; UPDATE leno_store SET version = 2";
 
 #[test]
 fn tables_of_an_earlier_version_are_taken_over() {
     let Some(server) = Server::start("earlier") else { return };
     drop(Postgres::open(&server.url()).unwrap());
     server.sql(FIRST);
+    // The one that was handed out once lies behind the others.
+    let order =
+        server.tells("SELECT 'in order: ' || string_agg(sequence::text, ' ') FROM leno_effect");
+    assert!(order.contains("in order: 1 3 4 2"), "{order}");
     let store = Postgres::open(&server.url()).unwrap();
-    let effects = store.outbox(10, Duration::ZERO).unwrap();
-    assert_eq!(effects.iter().map(|effect| effect.sequence).collect::<Vec<_>>(), [2, 3]);
+    let sequences = |effects: Vec<Effect>| effects.iter().map(|e| e.sequence).collect::<Vec<_>>();
+    assert_eq!(sequences(store.outbox(10, Duration::ZERO).unwrap()), [2, 3, 4]);
+    let numbers =
+        "SELECT 'numbers: ' || string_agg(number::text, ' ' ORDER BY sequence) FROM leno_effect";
+    assert!(server.tells(numbers).contains("numbers: 1 2 3"));
+    laws::all(&store);
+    let before = store.count().unwrap();
+    drop(store);
+    server.sql(SECOND);
+    let store = Postgres::open(&server.url()).unwrap();
+    assert_eq!(store.count().unwrap(), before);
     laws::all(&store);
 }
 

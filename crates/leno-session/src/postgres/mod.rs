@@ -230,8 +230,10 @@ impl Store for Postgres {
 
     fn renew(&self, held: &[Held], ttl: Duration) -> Result<Vec<Outcome>> {
         let (named, tokens) = transact::named(held);
-        let renewed = ids(&self.ask(schema::RENEW, &[&bytes(&named), &tokens, &millis(ttl)])?);
-        Ok(named.iter().map(|id| transact::outcome(renewed.contains(id))).collect())
+        let renewed = self.ask(schema::RENEW, &[&bytes(&named), &tokens, &millis(ttl)])?;
+        let renewed = transact::holders(&renewed);
+        let is_renewed = |held: &Held| renewed.contains(&(held.id, held.token));
+        Ok(held.iter().map(|held| transact::outcome(is_renewed(held))).collect())
     }
 
     fn release(&self, released: &[Release]) -> Result<Vec<Outcome>> {

@@ -1,22 +1,25 @@
 //! Tables, and the sentences that are said to them. What columns mean is as in the store in a file; times are those of
 //! the server's clock.
 
-pub(super) const VERSION: i64 = 2;
+pub(super) const VERSION: i64 = 3;
 
-/// Makes tables, or takes over those of version 1. Effects are appended, and deleted when they are confirmed; only those
-/// that were handed out are in an index by their ids. Locked, so that processes that start at the same time do not get in
+/// Makes tables, or takes over those of earlier versions. Effects are appended, and deleted when they are confirmed; only
+/// those that were handed out are in an index by their ids. Version 1 had them without numbers: they get as many as there are
+/// effects, from 1 on, and then in order, because a row that was changed has moved. Version 2 did not know who has stored
+/// the last step. Locked, so that processes that start at the same time do not get in
 /// each other's way.
 pub(super) const CREATE: &str = "
 BEGIN;
 SELECT pg_advisory_xact_lock(7310313);
 CREATE TABLE IF NOT EXISTS leno_store(version int8 NOT NULL, idle bool NOT NULL);
-INSERT INTO leno_store SELECT 2, false WHERE NOT EXISTS (SELECT 1 FROM leno_store);
+INSERT INTO leno_store SELECT 3, false WHERE NOT EXISTS (SELECT 1 FROM leno_store);
 CREATE TABLE IF NOT EXISTS leno_session(
     id bytea PRIMARY KEY, kind text NOT NULL, version int8 NOT NULL, state int2 NOT NULL,
     token int8 NOT NULL, sequence int8 NOT NULL, effects int8 NOT NULL,
     awaits int2 NOT NULL, until int8 NOT NULL, due int8 NOT NULL,
     worker text NOT NULL, said text NOT NULL, reason text NOT NULL,
-    created int8 NOT NULL, touched int8 NOT NULL, image bytea NOT NULL) WITH (fillfactor = 50);
+    created int8 NOT NULL, touched int8 NOT NULL, image bytea NOT NULL,
+    stored int8 NOT NULL DEFAULT 0) WITH (fillfactor = 50);
 ALTER TABLE leno_session ALTER image SET STORAGE EXTERNAL;
 CREATE INDEX IF NOT EXISTS leno_session_due ON leno_session(kind, due);
 CREATE TABLE IF NOT EXISTS leno_inbox(
@@ -26,13 +29,20 @@ CREATE INDEX IF NOT EXISTS leno_inbox_unread ON leno_inbox(id, number) WHERE NOT
 CREATE TABLE IF NOT EXISTS leno_effect(
     number bigserial PRIMARY KEY, id bytea NOT NULL, sequence int8 NOT NULL, topic text NOT NULL, body bytea NOT NULL,
     due int8 NOT NULL);
-DO $$ BEGIN
-    IF (SELECT version FROM leno_store) = 1 THEN
+DO $$ DECLARE found int8 := (SELECT version FROM leno_store); BEGIN
+    IF found = 1 THEN
         DROP INDEX leno_effect_due;
         DELETE FROM leno_effect WHERE due = 9223372036854775807;
         ALTER TABLE leno_effect DROP CONSTRAINT leno_effect_pkey;
-        ALTER TABLE leno_effect ADD COLUMN number bigserial PRIMARY KEY;
-        UPDATE leno_store SET version = 2;
+        ALTER TABLE leno_effect ADD COLUMN number bigserial;
+        UPDATE leno_effect c SET number = o.number
+            FROM (SELECT id, sequence, row_number() OVER (ORDER BY id, sequence) AS number FROM leno_effect) o
+            WHERE c.id = o.id AND c.sequence = o.sequence;
+        ALTER TABLE leno_effect ADD PRIMARY KEY (number);
+    END IF;
+    IF found < 3 THEN
+        ALTER TABLE leno_session ADD COLUMN stored int8 NOT NULL DEFAULT 0;
+        UPDATE leno_store SET version = 3;
     END IF;
 END $$;
 CREATE INDEX IF NOT EXISTS leno_effect_lent ON leno_effect(id, sequence) WHERE due > 0;
@@ -84,7 +94,7 @@ pub(super) const LOCK: &str =
 
 /// Steps and their effects. Nothing is changed where an element is null; times are from now on. A lease that is kept and
 /// has half its time left stays as it is, so that no index changes. The effects of a session are numbered behind those that
-/// it has had.
+/// it has had. Tells which of the batch were stored, from 1 on: of those that name the same session, at most one.
 pub(super) const COMMIT: &str = "
 WITH u AS (
     UPDATE leno_session c SET sequence = c.sequence + 1, effects = c.effects + v.effects, version = v.version,
@@ -94,24 +104,25 @@ WITH u AS (
             ELSE n + v.until END,
         due = CASE WHEN v.due IS NULL THEN 9223372036854775807
             WHEN v.state = 1 AND c.due >= n + v.due / 2 THEN c.due ELSE n + v.due END,
-        touched = n
+        touched = n, stored = v.token
     FROM (SELECT leno_now() AS n) t,
         unnest($1::bytea[], $2::int8[], $3::int8[], $4::int8[], $5::int8[], $6::bytea[], $7::text[], $8::text[],
             $9::int2[], $10::int2[], $11::int8[], $12::int8[])
-        v(id, token, sequence, effects, version, image, said, reason, state, awaits, until, due)
+        WITH ORDINALITY v(id, token, sequence, effects, version, image, said, reason, state, awaits, until, due, place)
     WHERE c.id = v.id AND c.token = v.token AND c.sequence = v.sequence AND c.state = 1
-    RETURNING c.id, c.effects),
+    RETURNING v.place, c.id, c.effects),
 e AS (
     INSERT INTO leno_effect(id, sequence, topic, body, due)
     SELECT u.id, u.effects - w.many + w.nth, w.topic, w.body, 0
-    FROM u, unnest($13::bytea[], $14::int8[], $15::int8[], $16::text[], $17::bytea[]) w(id, many, nth, topic, body)
-    WHERE w.id = u.id)
-SELECT id FROM u";
+    FROM u, unnest($13::int8[], $14::int8[], $15::int8[], $16::text[], $17::bytea[]) w(place, many, nth, topic, body)
+    WHERE w.place = u.place ORDER BY w.place, w.nth)
+SELECT place FROM u";
 
-/// Which of these were stored earlier: id, token, sequence after the commit.
+/// Which of these were stored earlier, and are their sessions' last steps: place in the batch, id, token, sequence after the
+/// commit. Not by the token of the lease: another lease may have been granted since.
 pub(super) const WERE_STORED: &str = "
-SELECT c.id FROM leno_session c, unnest($1::bytea[], $2::int8[], $3::int8[]) v(id, token, sequence)
-WHERE c.id = v.id AND c.token = v.token AND c.sequence = v.sequence";
+SELECT v.place FROM leno_session c, unnest($1::int8[], $2::bytea[], $3::int8[], $4::int8[]) v(place, id, token, sequence)
+WHERE c.id = v.id AND c.stored = v.token AND c.sequence = v.sequence";
 
 pub(super) const TAKE: &str = "UPDATE leno_inbox SET taken = true WHERE number = ANY($1)";
 
@@ -132,10 +143,10 @@ pub(super) const TELL: &str = "WITH t AS (UPDATE leno_store SET idle = false WHE
 pub(super) const RENEW: &str = "
 UPDATE leno_session c SET due = leno_now() + $3
 FROM unnest($1::bytea[], $2::int8[]) v(id, token), set_config('synchronous_commit', 'off', true) late
-WHERE c.id = v.id AND c.token = v.token AND c.state = 1 RETURNING c.id";
+WHERE c.id = v.id AND c.token = v.token AND c.state = 1 RETURNING c.id, c.token";
 
 pub(super) const HELD: &str = "
-SELECT c.id FROM leno_session c, unnest($1::bytea[], $2::int8[]) v(id, token)
+SELECT c.id, c.token FROM leno_session c, unnest($1::bytea[], $2::int8[]) v(id, token)
 WHERE c.id = v.id AND c.token = v.token AND c.state = 1 ORDER BY c.id FOR NO KEY UPDATE OF c";
 
 pub(super) const RELEASE: &str = "

@@ -10,7 +10,7 @@ use tokio_postgres::Row as Found;
 use tokio_postgres::types::ToSql;
 
 use super::connection::Wire;
-use super::{awaited, bytes, id_at, ids, number, schema};
+use super::{awaited, bytes, id_at, number, schema};
 use crate::clock::millis;
 use crate::id::SessionId;
 use crate::row::State;
@@ -24,6 +24,11 @@ pub(super) fn outcome(is_stored: bool) -> Outcome {
 
 pub(super) fn named(held: &[Held]) -> (Vec<SessionId>, Vec<i64>) {
     held.iter().map(|held| (held.id, held.token as i64)).unzip()
+}
+
+/// Ids and tokens of leases that are.
+pub(super) fn holders(found: &[Found]) -> HashSet<(SessionId, u64)> {
+    found.iter().map(|row| (id_at(row, 0), number(row, 1))).collect()
 }
 
 /// In one transaction. If it fails the connection is dropped, and the server takes everything back.
@@ -115,7 +120,7 @@ fn are_plain(batch: &[Commit]) -> bool {
 
 pub(super) fn commit(wire: &mut Wire, batch: &[Commit], ttl: Duration) -> Result<Vec<Outcome>> {
     let stored = if are_plain(batch) {
-        ids(&wire.ask(schema::COMMIT, &Steps::new(batch, ttl).params())?)
+        places(&wire.ask(schema::COMMIT, &Steps::new(batch, ttl).params())?)
     } else {
         whole(wire, |wire| steps_with_messages(wire, batch, ttl))?
     };
@@ -142,7 +147,7 @@ pub(super) fn commit_and_lease(
             let ((begun, stored), (found, ended)) = both(begun, ended).await;
             begun.and(ended).and_then(|()| Ok((stored?, found?)))
         })?;
-        (ids(&stored), found)
+        (places(&stored), found)
     } else {
         whole(wire, |wire| {
             let stored = steps_with_messages(wire, batch, want.ttl)?;
@@ -178,22 +183,27 @@ fn ready<T>(poll: Poll<T>) -> Option<T> {
     if let Poll::Ready(value) = poll { Some(value) } else { None }
 }
 
+/// Places in a batch, from 1 on. Not ids: one batch may hold several commits of a session, all but one of them fenced.
+fn places(found: &[Found]) -> HashSet<i64> {
+    found.iter().map(|row| row.get(0)).collect()
+}
+
 /// What became of each, if these were stored now.
-fn outcomes(
-    wire: &mut Wire,
-    batch: &[Commit],
-    stored: &HashSet<SessionId>,
-) -> Result<Vec<Outcome>> {
-    let missing: Vec<&Commit> =
-        batch.iter().filter(|commit| !stored.contains(&commit.id)).collect();
+fn outcomes(wire: &mut Wire, batch: &[Commit], stored: &HashSet<i64>) -> Result<Vec<Outcome>> {
+    let missing: Vec<(i64, &Commit)> =
+        (1..).zip(batch).filter(|(place, _)| !stored.contains(place)).collect();
     let mut earlier = HashSet::new();
     if !missing.is_empty() {
-        let named: Vec<SessionId> = missing.iter().map(|commit| commit.id).collect();
-        let tokens: Vec<i64> = missing.iter().map(|commit| commit.token as i64).collect();
-        let sequences: Vec<i64> = missing.iter().map(|commit| commit.sequence as i64 + 1).collect();
-        earlier = ids(&wire.ask(schema::WERE_STORED, &[&bytes(&named), &tokens, &sequences])?);
+        let at: Vec<i64> = missing.iter().map(|(place, _)| *place).collect();
+        let named: Vec<SessionId> = missing.iter().map(|(_, commit)| commit.id).collect();
+        let tokens: Vec<i64> = missing.iter().map(|(_, commit)| commit.token as i64).collect();
+        let sequences: Vec<i64> =
+            missing.iter().map(|(_, commit)| commit.sequence as i64 + 1).collect();
+        let named = bytes(&named);
+        earlier = places(&wire.ask(schema::WERE_STORED, &[&at, &named, &tokens, &sequences])?);
     }
-    Ok(batch.iter().map(|c| outcome(stored.contains(&c.id) || earlier.contains(&c.id))).collect())
+    let became = |place| outcome(stored.contains(&place) || earlier.contains(&place));
+    Ok((1..).zip(batch).map(|(place, _)| became(place)).collect())
 }
 
 /// A batch in columns: steps, and effects.
@@ -211,7 +221,7 @@ struct Steps<'a> {
     awaits: Vec<Option<i16>>,
     until: Vec<Option<i64>>,
     due: Vec<Option<i64>>,
-    whose: Vec<&'a [u8]>,
+    whose: Vec<i64>,
     many: Vec<i64>,
     nth: Vec<i64>,
     topics: Vec<&'a str>,
@@ -226,8 +236,8 @@ impl<'a> Steps<'a> {
     }
 
     fn add(&mut self, commit: &'a Commit, ttl: Duration) {
-        let id = &commit.id.as_bytes()[..];
-        self.ids.push(id);
+        self.ids.push(commit.id.as_bytes());
+        let place = self.ids.len() as i64;
         self.tokens.push(commit.token as i64);
         self.sequences.push(commit.sequence as i64);
         self.counts.push(commit.effects.len() as i64);
@@ -252,7 +262,7 @@ impl<'a> Steps<'a> {
         self.until.push(until);
         self.due.push(due);
         for (effect, nth) in commit.effects.iter().zip(1_i64..) {
-            self.whose.push(id);
+            self.whose.push(place);
             self.many.push(commit.effects.len() as i64);
             self.nth.push(nth);
             self.topics.push(&effect.topic);
@@ -285,16 +295,13 @@ impl<'a> Steps<'a> {
 }
 
 /// Steps with all that belongs to them, inside a transaction.
-fn steps_with_messages(
-    wire: &mut Wire,
-    batch: &[Commit],
-    ttl: Duration,
-) -> Result<HashSet<SessionId>> {
+fn steps_with_messages(wire: &mut Wire, batch: &[Commit], ttl: Duration) -> Result<HashSet<i64>> {
     let to = batch.iter().flat_map(|commit| commit.messages.iter().map(|message| message.to));
     let all: Vec<SessionId> = batch.iter().map(|commit| commit.id).chain(to).collect();
     wire.ask(schema::LOCK, &[&bytes(&all)])?;
-    let stored = ids(&wire.ask(schema::COMMIT, &Steps::new(batch, ttl).params())?);
-    let made: Vec<&Commit> = batch.iter().filter(|commit| stored.contains(&commit.id)).collect();
+    let stored = places(&wire.ask(schema::COMMIT, &Steps::new(batch, ttl).params())?);
+    let made = (1..).zip(batch).filter(|(place, _)| stored.contains(place));
+    let made: Vec<&Commit> = made.map(|(_, commit)| commit).collect();
     let taken: Vec<i64> = made.iter().flat_map(|commit| commit.taken.iter().copied()).collect();
     if !taken.is_empty() {
         wire.ask(schema::TAKE, &[&taken])?;
@@ -334,13 +341,14 @@ pub(super) fn send(wire: &mut Wire, messages: &[&NewMessage]) -> Result<Vec<Sent
 
 pub(super) fn release(wire: &mut Wire, released: &[Release]) -> Result<Vec<Outcome>> {
     let (all, tokens) = named(&released.iter().map(|release| release.held).collect::<Vec<_>>());
-    let held = ids(&wire.ask(schema::HELD, &[&bytes(&all), &tokens])?);
-    let really = released.iter().filter(|release| held.contains(&release.held.id));
+    let held = holders(&wire.ask(schema::HELD, &[&bytes(&all), &tokens])?);
+    let is_held = |held_by: &Held| held.contains(&(held_by.id, held_by.token));
+    let really = released.iter().filter(|release| is_held(&release.held));
     let refused: Vec<i64> = really.flat_map(|release| release.refused.iter().copied()).collect();
     if !refused.is_empty() {
         wire.ask(schema::TAKE, &[&refused])?;
     }
-    let given_back: Vec<SessionId> = held.iter().copied().collect();
+    let given_back: Vec<SessionId> = held.iter().map(|(id, _)| *id).collect();
     wire.ask(schema::RELEASE, &[&bytes(&given_back)])?;
-    Ok(all.iter().map(|id| outcome(held.contains(id))).collect())
+    Ok(released.iter().map(|release| outcome(is_held(&release.held))).collect())
 }

@@ -58,6 +58,7 @@ impl Sqlite {
                         transaction.execute_batch(schema::CREATE)?;
                         transaction.execute_batch(schema::TAKE_OVER)?;
                     }
+                    2 => transaction.execute_batch(schema::ADD_STORED)?,
                     schema::VERSION => return Ok(Ok(())),
                     _ => return Ok(Err(found)),
                 }

@@ -4,7 +4,7 @@
 //! Times are milliseconds since 1970; the greatest number is never.
 
 /// Raised when a table changes.
-pub(super) const VERSION: i64 = 2;
+pub(super) const VERSION: i64 = 3;
 
 /// Ids are random, numbers rise: what belongs together in time lies together in the file, so that a transaction of many
 /// steps changes few pages. Messages know their session's number, or 0 as long as there is none. Effects are appended, and
@@ -16,7 +16,8 @@ CREATE TABLE leno_session(
     token INTEGER NOT NULL, sequence INTEGER NOT NULL, effects INTEGER NOT NULL,
     awaits INTEGER NOT NULL, until INTEGER NOT NULL, due INTEGER NOT NULL,
     worker TEXT NOT NULL, said TEXT NOT NULL, reason TEXT NOT NULL,
-    created INTEGER NOT NULL, touched INTEGER NOT NULL, image BLOB NOT NULL);
+    created INTEGER NOT NULL, touched INTEGER NOT NULL, image BLOB NOT NULL,
+    stored INTEGER NOT NULL DEFAULT 0);
 CREATE INDEX leno_session_due ON leno_session(kind, due);
 CREATE TABLE leno_inbox(
     number INTEGER PRIMARY KEY AUTOINCREMENT, session INTEGER NOT NULL, id BLOB NOT NULL, key TEXT NOT NULL,
@@ -27,6 +28,10 @@ CREATE TABLE leno_effect(
     due INTEGER NOT NULL);
 CREATE INDEX leno_effect_lent ON leno_effect(id, sequence) WHERE due > 0;
 ";
+
+/// Makes tables of version 2, which did not know under which token the last step was stored, ones of version 3.
+pub(super) const ADD_STORED: &str =
+    "ALTER TABLE leno_session ADD COLUMN stored INTEGER NOT NULL DEFAULT 0";
 
 /// Takes the tables of version 1 out of the way of `CREATE`.
 pub(super) const SET_ASIDE: &str = "
@@ -39,7 +44,7 @@ ALTER TABLE leno_effect RENAME TO leno_effect_1;
 /// Takes over what is in them.
 pub(super) const TAKE_OVER: &str = "
 INSERT INTO leno_session SELECT rowid, id, kind, version, state, token, sequence, effects, awaits, until, due, worker, said,
-    reason, created, touched, image FROM leno_session_1 ORDER BY rowid;
+    reason, created, touched, image, 0 FROM leno_session_1 ORDER BY rowid;
 INSERT INTO leno_inbox SELECT i.number, coalesce(s.number, 0), i.id, i.key, i.body, i.taken
     FROM leno_inbox_1 i LEFT JOIN leno_session s ON s.id = i.id ORDER BY i.number;
 INSERT INTO leno_effect(id, sequence, topic, body, due) SELECT id, sequence, topic, body, due
@@ -49,7 +54,7 @@ DROP TABLE leno_session_1; DROP TABLE leno_inbox_1; DROP TABLE leno_effect_1;
 
 pub(super) const INSERT: &str = "
 INSERT OR IGNORE INTO leno_session VALUES
-    (NULL, ?1, ?2, ?3, 0, 0, 0, 0, 0, ?4, ?4, '', 'null', '', ?4, ?4, ?5)";
+    (NULL, ?1, ?2, ?3, 0, 0, 0, 0, 0, ?4, ?4, '', 'null', '', ?4, ?4, ?5, 0)";
 
 /// What was sent to a session before it was there.
 pub(super) const ADOPT: &str = "UPDATE leno_inbox SET session = ?2 WHERE id = ?1";
@@ -82,17 +87,18 @@ pub(super) const HAS_MAIL: &str =
 pub(super) const COMMIT: &str = "
 UPDATE leno_session SET sequence = sequence + 1, effects = ?6, version = ?7,
     image = coalesce(?8, image), said = coalesce(?9, said), reason = ?10, state = ?11,
-    awaits = coalesce(?12, awaits), until = coalesce(?13, until), due = ?14, touched = ?15
+    awaits = coalesce(?12, awaits), until = coalesce(?13, until), due = ?14, touched = ?15, stored = ?3
 WHERE number = ?1 AND id = ?2 AND token = ?3 AND sequence = ?4 AND effects = ?5 AND state = 1";
 
 /// The same for a step whose lease is kept and lasts until ?11 anyway: without the due time, so that no index changes.
 pub(super) const COMMIT_KEPT: &str = "
 UPDATE leno_session SET sequence = sequence + 1, effects = ?6, version = ?7, image = ?8, said = ?9, reason = '',
-    awaits = 0, until = ?10, touched = ?10
+    awaits = 0, until = ?10, touched = ?10, stored = ?3
 WHERE number = ?1 AND id = ?2 AND token = ?3 AND sequence = ?4 AND effects = ?5 AND state = 1 AND due >= ?11";
 
+/// Whether it is the session's last step. Not by the token of the lease: another lease may have been granted since.
 pub(super) const WAS_STORED: &str =
-    "SELECT EXISTS(SELECT 1 FROM leno_session WHERE id = ?1 AND token = ?2 AND sequence = ?3)";
+    "SELECT EXISTS(SELECT 1 FROM leno_session WHERE id = ?1 AND stored = ?2 AND sequence = ?3)";
 
 pub(super) const TAKE: &str = "UPDATE leno_inbox SET taken = 1 WHERE number = ?1";
 
