@@ -19,6 +19,13 @@
 // Not forbidden: what one thread owns needs it, in `raw` alone. SAFETY.md has its row.
 #![deny(unsafe_code)]
 
+/// Before a step of a protocol of words: another thread may come first, where schedules of it are explored.
+#[inline(always)]
+pub(crate) fn step() {
+    #[cfg(test)]
+    leno_kernel::world::point(leno_kernel::log::Operation::Receive, None);
+}
+
 mod bound;
 mod cores;
 #[doc(hidden)]

@@ -5,7 +5,8 @@
 //!
 //! - Without a limit a process runs until it waits. Then nobody has to attach it: it is a coroutine of the core
 //!   itself, which hands turns on without going through a scheduler. The scheduler has one turn in each
-//!   round, and starts one process in it.
+//!   round, and starts one process in it. If there is but one core, what a process starts does not even go
+//!   through the queue: no other core could take it.
 //! - With a limit the scheduler attaches each of its processes in turn for its quantum, and takes another one
 //!   from the queue when none of its own is ready, or now and then when some always are.
 //!
@@ -17,9 +18,11 @@ use core::fmt;
 use core::future::poll_fn;
 use core::task::{Context, Poll, Waker};
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use leno_kernel::{BuildError, Co, Exiting, JoinHandle, block_on, yield_now};
+use leno_kernel::{
+    BuildError, Co, Exiting, JoinHandle, Object, block_on, current_system, yield_now,
+};
 
 use crate::process::{Ended, Group, Origin, Plan, Prepared, Process, once};
 use crate::{Budget, Core, Locked, Sink};
@@ -92,6 +95,8 @@ pub(crate) struct Schedule {
     quantum: Budget,
     cores: usize,
     queue: Locked<Queue>,
+    /// The system that the only core is, if processes that it starts need no queue.
+    only: OnceLock<Object>,
 }
 
 #[derive(Default)]
@@ -149,6 +154,7 @@ impl SystemBuilder {
             quantum: self.quantum,
             cores: self.cores,
             queue: Locked::new(queue),
+            only: OnceLock::new(),
         });
         let name = |place| format!("{}-{place}", self.name);
         let cores: Result<Vec<_>, _> =
@@ -291,6 +297,11 @@ impl fmt::Debug for System {
 impl Schedule {
     /// Adds a process to be started.
     pub(crate) fn add(&self, place: Option<usize>, body: Prepared) {
+        if self.only.get().is_some_and(|only| current_system().as_ref() == Some(only)) {
+            // If the core is full, the body is dropped, by which the process ends.
+            drop(body.spawn());
+            return;
+        }
         self.queue.with(|queue| match place {
             Some(place) => queue.placed[place].push_back(body),
             None => queue.common.push_back(body),
@@ -328,6 +339,11 @@ impl Schedule {
 
     /// Processes are the core's own coroutines.
     fn run_until_they_wait(&self, place: usize) {
+        if self.cores == 1
+            && let Some(own) = current_system()
+        {
+            let _ = self.only.set(own);
+        }
         loop {
             while let Some(body) = self.take(place) {
                 // If the core is full, the body is dropped, by which the process ends.

@@ -108,6 +108,28 @@ fn m16_calls_of_the_own_core_of_others_and_of_threads_are_all_served() {
     system.run().unwrap();
 }
 
+/// Players on two cores, who fall asleep between their turns and are woken by one another and by a thread.
+#[test]
+fn m55_all_are_idle_only_when_nobody_has_a_call() {
+    let system = System::new(2).unwrap();
+    let on = |core| {
+        let log = system.start_on(core, Plan::new(), Log::default());
+        let player = Player { own: core, log: log.clone(), partner: None };
+        (log, system.start_on(core, Plan::new(), player))
+    };
+    let ((log, first), (other, second)) = (on(0), on(1));
+    first.meet(second.clone()).unwrap();
+    second.meet(first.clone()).unwrap();
+    for _ in 0..300 {
+        first.play(0, 19).unwrap();
+        second.play(0, 9).unwrap();
+        system.wait_idle().unwrap();
+        let noted = log.noted().unwrap().wait().unwrap().len();
+        assert_eq!((noted, other.noted().unwrap().wait().unwrap().len()), (15, 15));
+    }
+    system.run().unwrap();
+}
+
 #[test]
 fn m59_calls_behind_one_that_fails_are_told_so_on_the_same_core() {
     let system = LocalSystem::new();

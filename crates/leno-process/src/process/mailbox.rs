@@ -18,21 +18,36 @@
 //! 3. Caller and process are coroutines of one thread, and neither leaves in the middle: looking and
 //!    parking are one step for them without any lock.
 //!
+//! Nor does such a process lock to wait. It says so by one word, `is_asleep`, and whoever takes that word back
+//! wakes it, and is the only one who does:
+//!
+//! 4. The process says that it is asleep, and then looks at `far` once more. A caller behind the lock, or who
+//!    stops it, writes `far` first and then takes the word back. All four are sequentially consistent, so
+//!    either the process sees `far`, or the caller sees that it is asleep. One of its own thread need not look
+//!    twice, by 3.
+//! 5. Who takes the word back counts the process as busy (`group.rs`), before it can be idle itself. The process
+//!    counts itself out after it has said that it is asleep: for a moment it may count twice, never less than
+//!    once while there is a call.
+//!
 //! In a world, where threads are played, and in mailboxes with a limit, all calls go behind the lock; so
 //! do all of a process that may move to another thread, on a coroutine of its own.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicBool, AtomicU8, AtomicU64,
+    Ordering::{Relaxed, SeqCst},
+};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use leno_kernel::log::Operation;
 use leno_kernel::{Co, Name, Object, Reason, Sign, Waiter, Wake};
-use leno_kernel::{current, current_on_own_stack, current_stack, exit, park_on, world};
+use leno_kernel::{current, current_on_own_stack, current_stack, exit, is_planted, park_on, world};
 
 use super::deadlock;
 use super::group::{Group, Stop};
 use super::{Refusal, Refused, Status};
 use crate::raw::Owned;
+use crate::step;
 
 /// What others may know of a process.
 pub(crate) struct About {
@@ -91,6 +106,10 @@ pub(crate) struct Mailbox<M> {
     /// See the module. Written under the lock.
     far: AtomicU8,
     near: Owned<Near<M>>,
+    /// Whether the process waits without the lock; see the module.
+    is_asleep: AtomicBool,
+    /// The process, if it waits so.
+    sleeper: OnceLock<Co>,
     inner: Mutex<Inner<M>>,
     group: Option<Arc<Group>>,
     capacity: usize,
@@ -101,8 +120,6 @@ pub(crate) struct Mailbox<M> {
 /// What only the process's own thread touches.
 struct Near<M> {
     calls: VecDeque<M>,
-    /// Whether the process may be waiting for a call.
-    is_waiting: bool,
 }
 
 struct Inner<M> {
@@ -168,14 +185,26 @@ impl<M> Mailbox<M> {
         };
         let about = Arc::new(About { name, sign, co: AtomicU64::new(0), own: OnceLock::new() });
         let far = AtomicU8::new(if capacity == usize::MAX { 0 } else { LIMITED });
-        let near = Owned::new(Near { calls: VecDeque::new(), is_waiting: false });
+        let near = Owned::new(Near { calls: VecDeque::new() });
         let inner = Mutex::new(inner);
-        Mailbox { about, far, near, inner, group, capacity: capacity.max(1), refuses }
+        let is_asleep = AtomicBool::new(false);
+        let sleeper = OnceLock::new();
+        Mailbox {
+            about,
+            far,
+            near,
+            is_asleep,
+            sleeper,
+            inner,
+            group,
+            capacity: capacity.max(1),
+            refuses,
+        }
     }
 
     /// Only under the lock.
     fn set_far(&self, set: u8, unset: u8) {
-        self.far.store(self.far.load(Relaxed) & !unset | set, Relaxed);
+        self.far.store(self.far.load(Relaxed) & !unset | set, SeqCst);
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner<M>> {
@@ -187,7 +216,12 @@ impl<M> Mailbox<M> {
     }
 
     pub(crate) fn status(&self) -> Status {
-        self.lock().status
+        let status = self.lock().status;
+        // One that is asleep has not said so behind the lock.
+        if status == Status::Active && self.is_asleep.load(SeqCst) {
+            return Status::Waiting;
+        }
+        status
     }
 
     pub(crate) fn group(&self) -> Option<&Arc<Group>> {
@@ -200,8 +234,11 @@ impl<M> Mailbox<M> {
             self.about.co.store(co.bits(), Relaxed);
             deadlock::is_process(co.bits());
         }
-        if current_on_own_stack().is_some() && !world::is_here() {
-            self.near.claim();
+        if let Some(own) = current_on_own_stack() {
+            let _ = self.sleeper.set(own);
+            if !world::is_here() {
+                self.near.claim();
+            }
         }
         self.lock().status = Status::Active;
     }
@@ -222,9 +259,8 @@ impl<M> Mailbox<M> {
             && let Some(mut near) = self.near.enter()
         {
             push(&mut near.calls, make);
-            let is_waiting = core::mem::take(&mut near.is_waiting);
             drop(near);
-            if is_waiting {
+            if self.is_asleep.load(Relaxed) {
                 self.wake();
             }
             return Ok(());
@@ -232,15 +268,24 @@ impl<M> Mailbox<M> {
         self.post_behind_the_lock(make())
     }
 
-    /// Takes the process out of its wait, if it waits, and lets it run.
+    /// Wakes the process, if it is asleep.
     #[inline(never)]
     fn wake(&self) {
-        let mut inner = self.lock();
-        let server = self.rouse(&mut inner);
-        drop(inner);
-        if let Some(server) = server {
+        if let Some(server) = self.rouse_sleeper() {
             server.wake();
         }
+    }
+
+    /// Takes the process out of its sleep, if it is asleep; see the module.
+    #[inline]
+    fn rouse_sleeper(&self) -> Option<Waiter> {
+        if !self.is_asleep.swap(false, SeqCst) {
+            return None;
+        }
+        if let Some(group) = &self.group {
+            group.busy();
+        }
+        self.sleeper.get().copied().map(Waiter::Co)
     }
 
     #[inline(never)]
@@ -274,7 +319,7 @@ impl<M> Mailbox<M> {
 
     /// Takes the process out of its wait, if it waits.
     fn rouse(&self, inner: &mut Inner<M>) -> Option<Waiter> {
-        let server = inner.server.take()?;
+        let Some(server) = inner.server.take() else { return self.rouse_sleeper() };
         inner.status = Status::Active;
         if let Some(group) = &self.group {
             group.busy();
@@ -325,6 +370,16 @@ impl<M> Mailbox<M> {
             if has_calls && self.far.load(Relaxed) & CALLS == 0 {
                 return Look::Calls;
             }
+            if !has_calls
+                && self.sleeper.get().is_some()
+                && self.far.load(Relaxed) & (CALLS | CLOSED) == 0
+            {
+                if self.sleep() == Wake::Exit {
+                    exit();
+                    return Look::Stopped;
+                }
+                continue;
+            }
             let mut inner = self.lock();
             if take_all(&mut inner.queue, calls) || has_calls {
                 self.set_far(0, CALLS);
@@ -338,12 +393,7 @@ impl<M> Mailbox<M> {
             inner.server = Some(Waiter::current());
             if inner.status != Status::Waiting {
                 inner.status = Status::Waiting;
-                if let Some(group) = &self.group {
-                    group.idle();
-                }
-            }
-            if let Some(mut near) = self.near.enter() {
-                near.is_waiting = true;
+                self.counts_out();
             }
             drop(inner);
             if park_on(Reason::Entry(sign.object()), sign) == Wake::Exit {
@@ -351,6 +401,38 @@ impl<M> Mailbox<M> {
                 exit();
                 return Look::Stopped;
             }
+        }
+    }
+
+    /// The process waits, without the lock; see the module.
+    #[track_caller]
+    fn sleep(&self) -> Wake {
+        step();
+        self.is_asleep.swap(true, SeqCst);
+        step();
+        // With `LENO_PLANTED=asleep` it does not look: exploration must notice.
+        if self.far.load(SeqCst) & (CALLS | CLOSED) != 0 && !is_planted("asleep") {
+            // Whoever has taken the word back has counted the process, which had not counted itself out.
+            step();
+            if !self.is_asleep.swap(false, SeqCst) {
+                self.counts_out();
+            }
+            return Wake::Unparked;
+        }
+        step();
+        self.counts_out();
+        let sign = &self.about.sign;
+        let wake = park_on(Reason::Entry(sign.object()), sign);
+        if self.is_asleep.load(SeqCst) {
+            // Nobody has called; it goes on all the same.
+            drop(self.rouse_sleeper());
+        }
+        wake
+    }
+
+    fn counts_out(&self) {
+        if let Some(group) = &self.group {
+            group.idle();
         }
     }
 
@@ -411,7 +493,7 @@ impl<M> Mailbox<M> {
             return;
         }
         // One that has not started counts as busy, too.
-        let was_waiting = inner.status == Status::Waiting;
+        let was_waiting = inner.status == Status::Waiting || self.is_asleep.swap(false, SeqCst);
         inner.status = Status::Terminated;
         inner.over.get_or_insert(Refusal::Ended);
         inner.server = None;
@@ -481,6 +563,9 @@ impl<M: Send> Fail for Mailbox<M> {
         }
     }
 }
+
+#[cfg(all(test, not(miri)))]
+mod explored;
 
 impl<M: Send> Stop for Mailbox<M> {
     fn stop(&self) {

@@ -218,7 +218,7 @@ impl Plan {
 /// The type's own name, without the modules it is in.
 fn type_name<P>() -> &'static str {
     let path = core::any::type_name::<P>();
-    path.rsplit("::").next().unwrap_or(path)
+    path.rsplit(':').next().unwrap_or(path)
 }
 
 pub(crate) fn once<P>(process: P) -> impl FnMut() -> Option<P> {

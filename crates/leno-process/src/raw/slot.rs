@@ -26,7 +26,11 @@ use core::cell::UnsafeCell;
 use core::marker::PhantomData;
 use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::ptr::NonNull;
-use std::sync::atomic::{AtomicU8, Ordering::AcqRel, Ordering::Acquire};
+use std::sync::atomic::{AtomicU8, Ordering::AcqRel, Ordering::Acquire, Ordering::Release};
+
+use leno_kernel::is_planted;
+
+use crate::step;
 
 const OPEN: u8 = 0;
 const WAITED: u8 = 1;
@@ -46,11 +50,18 @@ struct Slot<H, W, T> {
 /// has nothing but the state.
 #[inline(always)]
 fn changes(state: &AtomicU8, from: u8, to: u8) -> bool {
+    step();
+    // With `LENO_PLANTED=reply` a waiter is left without looking: exploration must notice.
+    if from == OPEN && to == WAITED && is_planted("reply") {
+        state.store(to, Release);
+        return true;
+    }
     state.compare_exchange(from, to, AcqRel, Acquire).is_ok()
 }
 
 impl<H, W, T> Slot<H, W, T> {
     fn state(&self) -> u8 {
+        step();
         self.state.load(Acquire)
     }
 
@@ -249,5 +260,7 @@ unsafe fn free<H, W, T>(slot: NonNull<Slot<H, W, T>>) {
     drop(unsafe { Box::from_raw(slot.as_ptr()) });
 }
 
+#[cfg(all(test, not(miri)))]
+mod explored;
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,87 @@
+//! A process that waits without the lock, and those who call it, under every schedule: there is a point before
+//! each of the process's looks at the words that they share, and each change of them. What callers do they do
+//! under the lock, in one step here; `tests/near.rs` has them on threads of their own. With a mistake planted (`LENO_PLANTED=asleep`,
+//! with `--cfg leno_planted`) these must find it; see `.ci/run`.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+
+use leno_explore::{Explorer, thread};
+use leno_kernel::{LocalSystem, Name};
+
+use super::super::group::Group;
+use super::{Look, Mailbox, Status};
+
+/// A mailbox in a group, and how many calls its process has served.
+fn mailbox() -> (Arc<Mailbox<u32>>, Arc<Group>, Arc<AtomicU32>) {
+    let group: Arc<Group> = Arc::default();
+    let mailbox = Mailbox::new(Name::NONE, usize::MAX, false, Some(group.clone())).settled();
+    let member: std::sync::Weak<Mailbox<u32>> = Arc::downgrade(&mailbox);
+    assert!(!group.join(member));
+    (mailbox, group, Arc::default())
+}
+
+/// What the process does.
+fn serve(mailbox: &Mailbox<u32>, served: &AtomicU32) {
+    mailbox.begin();
+    let mut calls = VecDeque::new();
+    while let Look::Calls = mailbox.take(&mut calls) {
+        served.fetch_add(calls.drain(..).sum(), SeqCst);
+    }
+    mailbox.terminate();
+}
+
+#[track_caller]
+fn explore(program: fn()) {
+    let found = Explorer::new().exhaustive().most_interruptions(3).run(program);
+    let summary = found.unwrap_or_else(|failure| panic!("{failure}"));
+    assert!(summary.runs() > 20, "{summary}");
+}
+
+#[test]
+fn explored_no_call_and_no_stop_is_missed_by_one_that_falls_asleep() {
+    explore(|| {
+        let (mailbox, group, served) = mailbox();
+        let system = LocalSystem::new();
+        let (own, count) = (mailbox.clone(), served.clone());
+        drop(system.spawn(move || serve(&own, &count)));
+        let own = mailbox.clone();
+        let calls = thread::spawn("calls", move || {
+            own.post(|| 1).unwrap();
+            own.post(|| 2).unwrap();
+            own.stop();
+        });
+        system.run().unwrap();
+        calls.join().unwrap();
+        assert_eq!((served.load(SeqCst), mailbox.status()), (3, Status::Terminated));
+        // Counted in as often as counted out.
+        group.wait(false).unwrap();
+        group.wait(true).unwrap();
+    });
+}
+
+#[test]
+fn explored_nobody_is_idle_while_there_is_a_call() {
+    explore(|| {
+        let (mailbox, group, served) = mailbox();
+        let (own, count) = (mailbox.clone(), served.clone());
+        let runs = thread::spawn("runs", move || {
+            let system = LocalSystem::new();
+            drop(system.spawn(move || serve(&own, &count)));
+            system.run().unwrap();
+        });
+        // A process, too: busy until it has called.
+        group.busy();
+        let (own, its) = (mailbox.clone(), group.clone());
+        let calls = thread::spawn("calls", move || {
+            own.post(|| 1).unwrap();
+            its.idle();
+        });
+        group.wait(false).unwrap();
+        assert_eq!(served.load(SeqCst), 1, "all are idle, so the call was served");
+        mailbox.stop();
+        calls.join().unwrap();
+        runs.join().unwrap();
+    });
+}
