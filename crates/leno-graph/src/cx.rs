@@ -12,6 +12,7 @@ use core::time::Duration;
 use leno_kernel::Time;
 
 use crate::event_loop::EventLoop;
+use crate::fate;
 use crate::mode::{Parallel, Schedule, Sequential};
 
 /// The context of a node's body.
@@ -141,6 +142,7 @@ impl FreeCx<'_, Parallel> {
     /// # Cancellation
     /// When the graph is dropped, the node's stack unwinds.
     pub fn sleep(&self, time: Duration) {
+        fate::runs_on::<Parallel>(&self.core, self.node);
         leno_kernel::sleep(time);
     }
 
@@ -155,6 +157,7 @@ impl FreeCx<'_, Parallel> {
     /// # Panics
     /// With the panic of the operation.
     pub fn io<R: Send + 'static>(&self, operation: impl FnOnce() -> R + Send + 'static) -> R {
+        fate::runs_on::<Parallel>(&self.core, self.node);
         leno_kernel::blocking(operation)
     }
 }

@@ -5,9 +5,11 @@
 //! turn; whoever is outside gets the panic. The same holds the other way: who sends to a receiver that
 //! panicked unwinds. So what comes out before the panic is what would have come out without it.
 //!
-//! - An end that a node's unwinding stack drops is *abandoned*: nobody sees that before the node has ended,
-//!   for its body may catch the panic; then it is an end like any other. So a cut that is seen has its reason
-//!   here already.
+//! - An end that a node's unwinding stack drops is *abandoned*: nobody sees that before the node has ended, and
+//!   it is cut, or the node runs on: that it sends, receives or waits shows that its body has caught the panic, and
+//!   the end is closed like any other. So a cut that is seen has its reason here already.
+//! - Whose end it was is known where a channel has one node at that end. Else it may be each node's there
+//!   until that one runs on or returns.
 //! - When the graph is dropped, all ends of its nodes are cut at once.
 
 use core::any::Any;
@@ -36,8 +38,9 @@ pub(crate) fn unwind() {
 pub struct Fate<S: Schedule> {
     failed: AtomicBool,
     first: S::Lock<Option<Failure>>,
-    /// How many runners are dropped just now whose nodes have panicked.
-    cutting: AtomicUsize,
+    /// The nodes that have panicked and whose runners are dropped just now, and how many.
+    cutting: S::Lock<Vec<usize>>,
+    cut_now: AtomicUsize,
     dropped: AtomicBool,
     has_abandoned: AtomicBool,
     abandoned: S::Lock<Vec<Abandoned>>,
@@ -52,10 +55,11 @@ struct Failure {
 }
 
 /// An end that was dropped by a stack that unwinds.
-#[derive(Clone, Copy)]
 struct Abandoned {
     wire: usize,
     sends: bool,
+    /// The nodes one of which has dropped it.
+    suspects: Vec<usize>,
 }
 
 impl<S: Schedule> Fate<S> {
@@ -63,7 +67,8 @@ impl<S: Schedule> Fate<S> {
         Fate {
             failed: AtomicBool::new(false),
             first: S::guard(None),
-            cutting: AtomicUsize::new(0),
+            cutting: S::guard(Vec::new()),
+            cut_now: AtomicUsize::new(0),
             dropped: AtomicBool::new(false),
             has_abandoned: AtomicBool::new(false),
             abandoned: S::guard(Vec::new()),
@@ -89,15 +94,21 @@ impl<S: Schedule> Fate<S> {
         self.dropped.load(SeqCst)
     }
 
-    /// What is dropped until the guard is, is cut off.
-    pub(crate) fn cut(&self) -> Cutting<'_> {
-        self.cutting.fetch_add(1, SeqCst);
-        Cutting(&self.cutting)
+    /// What of this node is dropped until the guard is, is cut off.
+    pub(crate) fn cut(&self, node: usize) -> Cutting<'_, S> {
+        S::lock(&self.cutting).push(node);
+        self.cut_now.fetch_add(1, SeqCst);
+        Cutting(self, node)
     }
 
-    /// Whether an end that is dropped now may be one that is cut off.
-    pub(crate) fn is_doubtful(&self) -> bool {
-        std::thread::panicking() || self.cutting.load(SeqCst) > 0
+    fn is_cutting(&self, node: usize) -> bool {
+        self.cut_now.load(SeqCst) > 0 && S::lock(&self.cutting).contains(&node)
+    }
+
+    /// Whether an end has been dropped of which it is not known yet what becomes of it.
+    #[inline(always)]
+    pub(crate) fn has_abandoned(&self) -> bool {
+        self.has_abandoned.load(SeqCst)
     }
 
     /// Which panic the one outside is to get, if a node has panicked.
@@ -133,11 +144,13 @@ impl<S: Schedule> Fate<S> {
 }
 
 /// See [`Fate::cut`].
-pub(crate) struct Cutting<'a>(&'a AtomicUsize);
+pub(crate) struct Cutting<'a, S: Schedule>(&'a Fate<S>, usize);
 
-impl Drop for Cutting<'_> {
+impl<S: Schedule> Drop for Cutting<'_, S> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, SeqCst);
+        let Cutting(fate, node) = self;
+        fate.cut_now.fetch_sub(1, SeqCst);
+        S::lock(&fate.cutting).retain(|other| other != node);
     }
 }
 
@@ -146,18 +159,28 @@ fn message_of(payload: &(dyn Any + Send)) -> String {
     text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default()
 }
 
+/// Whether an end of a node that is dropped now may be one that is cut off.
+pub(crate) fn is_doubtful<S: Schedule>(linked: &Linked<S>, sends: bool) -> bool {
+    let fate = S::fate(&linked.core);
+    std::thread::panicking() || linked.nodes(sends).iter().any(|node| fate.is_cutting(*node))
+}
+
 /// A node's end is dropped by a stack that may unwind because of a panic: it is told when its node has
-/// ended. `close` does so now, if that is over.
+/// ended or runs on. `close` does so now, if that is over.
 pub(crate) fn abandon<S: Schedule>(linked: &Linked<S>, sends: bool, close: impl FnOnce()) {
     let fate = S::fate(&linked.core);
     let has_ended = |node: &usize| S::temperature(&linked.core, *node).is_ended();
     let mut abandoned = S::lock(&fate.abandoned);
-    abandoned.push(Abandoned { wire: linked.index, sends });
     fate.has_abandoned.store(true, SeqCst);
     // A node that ends now sees the mark, or is seen here to have ended.
-    let is_over = fate.is_dropped() || linked.nodes(sends).iter().all(has_ended);
+    let nodes = linked.nodes(sends);
+    let is_over = fate.is_dropped() || nodes.iter().all(has_ended);
     if is_over {
-        abandoned.pop();
+        fate.has_abandoned.store(!abandoned.is_empty(), SeqCst);
+    } else {
+        let may_be = |node: &usize| !has_ended(node) || fate.is_cutting(*node);
+        let suspects = nodes.iter().copied().filter(may_be).collect();
+        abandoned.push(Abandoned { wire: linked.index, sends, suspects });
     }
     drop(abandoned);
     if is_over {
@@ -165,29 +188,39 @@ pub(crate) fn abandon<S: Schedule>(linked: &Linked<S>, sends: bool, close: impl 
     }
 }
 
-/// A node has ended; what it has abandoned is cut if it was by a panic, and else closed.
+/// A node sends, receives or waits: if its stack does not unwind, its body has caught what it panicked with.
+#[inline(always)]
+pub(crate) fn runs_on<S: Schedule>(core: &S::Core, node: usize) {
+    if S::fate(core).has_abandoned() && !std::thread::panicking() {
+        settle::<S>(core, node, false);
+    }
+}
+
+/// A node has ended, or runs on; what it has abandoned is cut if it has ended by a panic, and else closed.
+#[cold]
 pub(crate) fn settle<S: Schedule>(core: &S::Core, node: usize, is_cut: bool) {
     let fate = S::fate(core);
-    if !fate.has_abandoned.load(SeqCst) {
+    if !fate.has_abandoned() {
         return;
     }
-    // Kept until the lock is free, for dropping a channel may run anything.
-    let (mut own, mut others) = (Vec::new(), Vec::new());
-    S::lock(&fate.abandoned).retain(|end| {
-        let Some(wire) = S::wire(core, end.wire) else { return false };
-        let has_ended = |node: &usize| S::temperature(core, *node).is_ended();
-        let is_own = wire.get_linked().is_some_and(|linked| {
-            let nodes = linked.nodes(end.sends);
-            nodes.contains(&node) && (is_cut || nodes.iter().all(has_ended))
-        });
-        if is_own {
-            own.push((wire, end.sends))
-        } else {
-            others.push(wire)
+    let mut own = Vec::new();
+    let mut abandoned = S::lock(&fate.abandoned);
+    abandoned.retain_mut(|end| {
+        let Some(place) = end.suspects.iter().position(|suspect| *suspect == node) else {
+            return true;
+        };
+        end.suspects.swap_remove(place);
+        let is_settled = is_cut || end.suspects.is_empty();
+        if is_settled {
+            own.push((end.wire, end.sends));
         }
-        !is_own
+        !is_settled
     });
+    fate.has_abandoned.store(!abandoned.is_empty(), SeqCst);
+    // Dropping messages, or a channel, may run anything.
+    drop(abandoned);
     for (wire, sends) in own {
+        let Some(wire) = S::wire(core, wire) else { continue };
         if sends { wire.end_sender(is_cut) } else { wire.end_receiver(is_cut) }
     }
 }

@@ -100,9 +100,11 @@
 //! and then, instead of the close, [`Outlet::receive`] and [`Run::finish`] panic as the node did: the first of
 //! them with what it panicked with, those after it with a message that names it. [`Outlet::checked_receive`]
 //! gives [`Halt::Panicked`] instead. Other nodes do not see a close either: who receives from, or sends to, the
-//! one that panicked unwinds, and so do those around it in turn; nodes that have nothing to do with it go on.
+//! one that panicked unwinds, and so do those around it in turn; nodes that have nothing to do with it go on, and
+//! what they send ends well.
 //! If several panic, the first one counts. Dropping the [`Run`] ends all others, and does not panic. A panic
-//! that a body catches is its own affair. An outlet that is used after its [`Run`] was dropped says so
+//! that a body catches is its own affair: ends that it has dropped are closed when it next sends, receives or
+//! waits. An outlet that is used after its [`Run`] was dropped says so
 //! ([`Halt::Dropped`]) unless all was sent before.
 //!
 //! Invariants: nothing runs before a send or receive from outside; an attempt to receive takes everything or

@@ -64,7 +64,8 @@ impl<X: Source> Receiver<X> {
     }
 
     /// Receives a message if one is there now. Only a node that need not be deterministic can ask.
-    pub fn try_receive(&self, _: &FreeCx<'_, X::S>) -> Option<X::Item> {
+    pub fn try_receive(&self, cx: &FreeCx<'_, X::S>) -> Option<X::Item> {
+        fate::runs_on::<X::S>(&cx.core, cx.node);
         match self.source.receive(false) {
             Take::Got(item) => Some(item),
             Take::Closed => self.ended(),
@@ -75,16 +76,19 @@ impl<X: Source> Receiver<X> {
     /// Receives no more, from none of its channels. Whether it did until now. When all ends to receive
     /// from a channel are cancelled, what is in it is dropped, and sends are refused.
     pub fn cancel(&self) -> bool {
-        let is_doubtful = X::S::fate(&self.source.linked().core).is_doubtful();
-        if is_doubtful { self.source.abandon() } else { self.source.leave(false) }
+        if self.is_doubtful() { self.source.abandon() } else { self.source.leave(false) }
+    }
+
+    fn is_doubtful(&self) -> bool {
+        let mut is_doubtful = false;
+        self.source.each_linked(&mut |linked| is_doubtful |= fate::is_doubtful(linked, false));
+        is_doubtful
     }
 }
 
 impl<X: Source> Drop for Receiver<X> {
     fn drop(&mut self) {
-        let mut is_doubtful = false;
-        self.source.each_linked(&mut |linked| is_doubtful = X::S::fate(&linked.core).is_doubtful());
-        if is_doubtful {
+        if self.is_doubtful() {
             self.source.abandon();
         }
     }
@@ -104,8 +108,8 @@ impl<X: Source> Outlet<X> {
         Outlet { source }
     }
 
-    /// Receives a message. `None` when no more will come, and no node has panicked. Starts whoever is to
-    /// send it.
+    /// Receives a message. `None` when no more will come, and all on whom that depends have ended well; a
+    /// panic of others is [`finish`](crate::Run::finish)'s to tell. Starts whoever is to send it.
     ///
     /// # Blocking
     /// Until there is one: runs the nodes of a sequential graph meanwhile, parks the calling coroutine or
@@ -115,8 +119,8 @@ impl<X: Source> Outlet<X> {
     /// When the calling coroutine is to exit, its stack unwinds.
     ///
     /// # Panics
-    /// With the panic of a node, when all that was sent before has been received: the first time with what
-    /// that panicked with, then with a message that names it. When it would have to wait for ever. When
+    /// With the panic of a node that cut this off, when all that was sent before has been received: the first
+    /// time with what that panicked with, then with a message that names it. When it would have to wait for ever. When
     /// the [`Run`](crate::Run) was dropped before all was sent. Inside a future that a core polls, if it would
     /// have to wait.
     ///
@@ -146,8 +150,8 @@ impl<X: Source> Outlet<X> {
     /// As [`Self::receive`], waiting as that does, with an error instead of a panic.
     ///
     /// # Errors
-    /// When it would have to wait for ever: who waits for whom; nothing is lost. When a node has panicked:
-    /// which one. When the graph was dropped before all was sent.
+    /// When it would have to wait for ever: who waits for whom; nothing is lost. When it is cut off by a
+    /// node that has panicked: which one. When the graph was dropped before all was sent.
     ///
     /// # Examples
     /// ```
@@ -177,11 +181,14 @@ impl<X: Source> Outlet<X> {
         }
     }
 
-    /// Why there is no message, unless because no more will come.
+    /// Why there is no message, unless because no more will come. The panic of a node on which this does not
+    /// depend is none: when that comes is a matter of the schedule.
     fn halt(&self, why: Option<Deadlock>) -> Option<Halt> {
-        let panicked = X::S::fate(&self.source.linked().core).panicked();
-        let dropped = self.source.is_cut().then_some(Halt::Dropped);
-        panicked.or(dropped).or(why.map(Halt::Deadlock))
+        if self.source.is_cut() {
+            let panicked = X::S::fate(&self.source.linked().core).panicked();
+            return Some(panicked.unwrap_or(Halt::Dropped));
+        }
+        why.map(Halt::Deadlock)
     }
 
     /// Panics, if there is a reason.

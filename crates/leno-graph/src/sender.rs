@@ -146,7 +146,8 @@ impl<T, S: Schedule> Sender<T, S> {
     ///
     /// # Errors
     /// The message, if it was not sent.
-    pub fn try_send(&self, _: &FreeCx<'_, S>, value: T) -> Result<(), T> {
+    pub fn try_send(&self, cx: &FreeCx<'_, S>, value: T) -> Result<(), T> {
+        fate::runs_on::<S>(&cx.core, cx.node);
         let linked = self.tip.channel.linked();
         let gate = linked.shut();
         let (pushed, woken) = self.tip.channel.push(value);
@@ -172,7 +173,7 @@ impl<T, S: Schedule> Sender<T, S> {
     }
 
     fn is_doubtful(&self) -> bool {
-        self.tip.channel.get_linked().is_some_and(|linked| S::fate(&linked.core).is_doubtful())
+        self.tip.channel.get_linked().is_some_and(|linked| fate::is_doubtful(linked, true))
     }
 }
 

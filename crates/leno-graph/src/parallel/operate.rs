@@ -11,6 +11,7 @@ use super::{Core, Ticket, lock};
 use crate::channel::{Channel, Link, Linked};
 use crate::cx::{Caller, FutureCx};
 use crate::error::Deadlock;
+use crate::fate;
 use crate::mode::{Parallel, Sealed};
 use crate::sender::Unsent;
 use crate::source::Source;
@@ -31,6 +32,9 @@ pub(super) fn offer<T>(
 ) -> Result<(), Unsent<T>> {
     let linked = channel.linked();
     begins(Operation::Send, channel.object);
+    if let Caller::Node(cx) = &caller {
+        fate::runs_on::<Parallel>(&cx.core, cx.node);
+    }
     loop {
         let gate = linked.shut();
         let mut state = channel.state();
@@ -75,6 +79,9 @@ pub(super) fn receive<X: Source<S = Parallel>>(
 ) -> Result<Option<X::Item>, Deadlock> {
     let core = source.linked().core.clone();
     begins(Operation::Receive, source.object());
+    if let Caller::Node(cx) = &caller {
+        fate::runs_on::<Parallel>(&cx.core, cx.node);
+    }
     let received = match core.is_deterministic {
         true => receive_in_order(&core, &caller, source),
         false => receive_at_once(&core, &caller, source),
@@ -98,6 +105,7 @@ pub(super) fn poll_offer<T>(
 ) -> Poll<Result<(), T>> {
     let linked = channel.linked();
     begins(Operation::Send, channel.object);
+    fate::runs_on::<Parallel>(&cx.core, cx.node);
     *lock(&cx.core.node(cx.node).want) = None;
     if let Some(old) = ticket.take() {
         channel.state().to_send.retain(|other| *other != old);
@@ -136,6 +144,7 @@ pub(super) fn poll_receive<X: Source<S = Parallel>>(
 ) -> Poll<Option<X::Item>> {
     let in_order = cx.core.is_deterministic;
     begins(Operation::Receive, source.object());
+    fate::runs_on::<Parallel>(&cx.core, cx.node);
     *lock(&cx.core.node(cx.node).want) = None;
     if let Some(old) = ticket.take() {
         source.each(&mut |wire| wire.unwatch(&old));

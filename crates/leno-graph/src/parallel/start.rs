@@ -15,7 +15,7 @@ use leno_kernel::{Budget, JoinHandle, Options, Sink, current_system, yield_now};
 use super::Core;
 use crate::cx::{FutureCx, NodeCx};
 use crate::error::BuildError;
-use crate::fate::{Cutting, Fate};
+use crate::fate::{self, Cutting, Fate};
 use crate::mode::Parallel;
 use crate::sender::{Sender, send_all};
 
@@ -65,11 +65,16 @@ pub(crate) fn as_future<F: Future<Output = ()> + Send + 'static>(
             // Dropped after the future: what a future that is not over holds is cut off.
             let mut cutting = None;
             let mut future = pin!(future);
-            let mut over = Over { fate: &core.fate, cutting: &mut cutting, is_over: false };
+            let fate = &core.fate;
+            let mut over = Over { fate, node, cutting: &mut cutting, is_over: false };
             let ended = poll_fn(|context| {
                 let poll = || future.as_mut().poll(context);
                 match catch_unwind(AssertUnwindSafe(poll)) {
-                    Ok(polled) => polled.map(Ok),
+                    Ok(polled) => {
+                        // What it awaits may be none of the graph's.
+                        fate::runs_on::<Parallel>(&core, node);
+                        polled.map(Ok)
+                    }
                     Err(payload) => Poll::Ready(Err(payload)),
                 }
             });
@@ -83,14 +88,15 @@ pub(crate) fn as_future<F: Future<Output = ()> + Send + 'static>(
 /// Has what is dropped after it be cut off, unless the node is over.
 struct Over<'a, 'c> {
     fate: &'a Fate<Parallel>,
-    cutting: &'c mut Option<Cutting<'a>>,
+    node: usize,
+    cutting: &'c mut Option<Cutting<'a, Parallel>>,
     is_over: bool,
 }
 
 impl Drop for Over<'_, '_> {
     fn drop(&mut self) {
         if !self.is_over {
-            *self.cutting = Some(self.fate.cut());
+            *self.cutting = Some(self.fate.cut(self.node));
         }
     }
 }

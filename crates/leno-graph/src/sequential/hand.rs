@@ -72,6 +72,8 @@ impl Core {
         if is_over {
             drop(runner);
             self.end(linked.producers[0]);
+        } else {
+            self.has_suspended(linked.producers[0]);
         }
         node.can_go_on.get()
     }

@@ -206,8 +206,18 @@ impl Core {
         if is_done {
             drop(runner);
             self.end(index);
+        } else {
+            self.has_suspended(index);
         }
         node.can_go_on.get()
+    }
+
+    /// A node has suspended, so its stack does not unwind: its body has caught what it has panicked with.
+    #[inline(always)]
+    fn has_suspended(self: &Rc<Core>, index: usize) {
+        if self.fate.has_abandoned() {
+            fate::settle::<Sequential>(self, index, false);
+        }
     }
 
     #[cold]
@@ -227,7 +237,7 @@ impl Core {
         node.want.set(Want::Nothing);
         node.can_go_on.set(false);
         let is_cut = node.has_fallen.get();
-        let cutting = is_cut.then(|| self.fate.cut());
+        let cutting = is_cut.then(|| self.fate.cut(index));
         let runner = node.runner.borrow_mut().take();
         drop(runner);
         drop(cutting);
