@@ -40,7 +40,7 @@ fn explore(program: fn()) {
 }
 
 #[test]
-fn explored_no_call_and_no_stop_is_missed_by_one_that_falls_asleep() {
+fn m14_explored_no_call_and_no_stop_is_missed_by_one_that_falls_asleep() {
     explore(|| {
         let (mailbox, group, served) = mailbox();
         let system = LocalSystem::new();
@@ -62,7 +62,7 @@ fn explored_no_call_and_no_stop_is_missed_by_one_that_falls_asleep() {
 }
 
 #[test]
-fn explored_nobody_is_idle_while_there_is_a_call() {
+fn m55_explored_nobody_is_idle_while_there_is_a_call() {
     explore(|| {
         let (mailbox, group, served) = mailbox();
         let (own, count) = (mailbox.clone(), served.clone());
