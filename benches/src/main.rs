@@ -17,6 +17,8 @@ mod machine;
 mod number;
 mod options;
 mod outcome;
+#[path = "../../crates/leno-cli/src/output.rs"]
+mod output;
 mod page;
 mod peers;
 mod plot;
@@ -36,6 +38,7 @@ use std::process::ExitCode;
 
 use machine::Machine;
 use options::{Options, Request};
+use output::tell;
 use progress::Progress;
 use report::Report;
 
@@ -52,7 +55,7 @@ fn main() -> ExitCode {
     }
     match options::parse(&args) {
         Ok(Request::Help) => {
-            print!("{}", options::HELP);
+            output::write(format_args!("{}", options::HELP));
             ExitCode::SUCCESS
         }
         Ok(Request::List) => {
@@ -75,12 +78,12 @@ fn measure(options: &Options) -> ExitCode {
         Err(mistake) => return wrong(&mistake),
     };
     let machine = Machine::this();
-    println!("{}", machine.line());
+    tell!("{}", machine.line());
     if let Some(warning) = machine.warning() {
-        println!("{warning}");
+        tell!("{warning}");
     }
     if cfg!(debug_assertions) {
-        println!("built without optimization: these figures mean nothing");
+        tell!("built without optimization: these figures mean nothing");
     }
     let report = Report::new();
     let mut progress = Progress::new(benches.len());

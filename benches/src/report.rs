@@ -6,6 +6,7 @@ use std::io::{self, IsTerminal};
 use crate::bench::Bench;
 use crate::number;
 use crate::outcome::{CaseOutcome, Entry, Outcome, SUBJECT, Verdict};
+use crate::output::tell;
 use crate::stats::Spread;
 
 /// Writes text for a terminal, with colours only when it is one.
@@ -32,15 +33,15 @@ impl Report {
 
     pub fn list(&self, benches: &[Bench]) {
         for bench in benches {
-            println!("{} {} [{}]", pad(bench.name, 18), bench.about, bench.unit);
+            tell!("{} {} [{}]", pad(bench.name, 18), bench.about, bench.unit);
         }
     }
 
     pub fn bench(&self, outcome: &Outcome) {
         let Bench { name, unit, about, .. } = outcome.bench;
-        println!("\n{}  {about}, {unit}", self.styled(Style::Bold, name));
+        tell!("\n{}  {about}, {unit}", self.styled(Style::Bold, name));
         if outcome.cases.is_empty() {
-            println!("  nobody to measure");
+            tell!("  nobody to measure");
             return;
         }
         let mut table = Table::new(outcome);
@@ -51,19 +52,19 @@ impl Report {
         }
         self.print(&table);
         for verdict in (outcome.bench.judge)(outcome) {
-            println!("  {}", self.verdict(&verdict));
+            tell!("  {}", self.verdict(&verdict));
         }
     }
 
     fn print(&self, table: &Table) {
         let widths = table.widths();
-        println!("  {}", self.styled(Style::Dim, &table.line(&table.head, &widths)));
+        tell!("  {}", self.styled(Style::Dim, &table.line(&table.head, &widths)));
         for row in &table.rows {
             match row {
-                Row::Figures(cells) => println!("  {}", table.line(cells, &widths)),
+                Row::Figures(cells) => tell!("  {}", table.line(cells, &widths)),
                 Row::NoFigure { before, why } => {
                     let line = table.line(before, &widths);
-                    println!("  {line}  {}", self.styled(Style::Dim, why));
+                    tell!("  {line}  {}", self.styled(Style::Dim, why));
                 }
             }
         }

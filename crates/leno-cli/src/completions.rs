@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    print!("{text}");
+    crate::output::write(format_args!("{text}"));
     ExitCode::SUCCESS
 }
 

@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use crate::output;
+
 const WHOLE: &str = "\
 NAME
     leno - coroutines for Rust: tour, benches, pictures
@@ -16,16 +18,17 @@ USAGE
     leno help [COMMAND]          this text, or what COMMAND says of itself
 
 EXAMPLES
-    leno                            the whole tour, in less than a minute
-    leno tour --only million        one stop of it
-    leno trace --html run.html      a timeline of a small pipeline, to open in a browser
-    leno bench --quick --html b.html
-                                    all benches, roughly, and one page with their plots
+    leno                          the whole tour, in less than a minute
+    leno tour --only million      one stop of it
+    leno trace --html run.html    a timeline of a small pipeline, for a browser
+    leno bench --quick --html bench.html
+                                  all benches, roughly, as one page with plots
 
 EXIT STATUS
-    0  all went well
-    1  something did not: a stop of the tour failed, a file could not be written
-    2  the command line was wrong; the message says what to do instead
+    0    all went well
+    1    something did not: a stop of the tour failed, a file was not written
+    2    the command line was wrong; the message says what to do instead
+    141  nobody reads what it prints any more, as in leno tour | head
 ";
 
 const TOUR: &str = "\
@@ -38,7 +41,8 @@ USAGE
 OPTIONS
     --list        names of the stops, and what each shows
     --only NAME   this stop; may be given several times
-    --json        one JSON object instead of text: what each stop said, its result, its time
+    --json        one JSON object instead of text: what each stop said, its
+                  result and its time
     --help        this text
 
 EXAMPLES
@@ -47,12 +51,16 @@ EXAMPLES
     leno tour --json | jq '.stops[] | select(.ok | not)'
 
 NOTES
-    Stop 'million' makes a million coroutines where memory and mappings allow it, else fewer, and says why.
+    Stop 'million' makes a million coroutines where memory and mappings allow
+    it, else fewer, and says why.
     Stop 'dialogue' starts this command anew, four times, and kills it.
-    Colours and progress are shown on a terminal only; NO_COLOR turns colours off.
+    Colours and progress are shown on a terminal only; NO_COLOR turns colours
+    off.
 
 EXIT STATUS
-    0 if every stop found its own result right, else 1; 2 for a wrong command line.
+    0  every stop found its own result right
+    1  one did not
+    2  the command line was wrong
 ";
 
 const TRACE: &str = "\
@@ -64,8 +72,9 @@ USAGE
     leno trace [--html FILE] [--chrome FILE] [--svg FILE]
 
 DESCRIPTION
-    With FILE: a log that a program of yours has written as text becomes a timeline, FILE.html or PAGE.
-    Other lines in it are left out. FILE may be - for standard input.
+    With FILE: a log that a program of yours has written as text becomes a
+    timeline, FILE.html or PAGE. Other lines in it are left out. FILE may be -
+    for standard input.
     Without: runs a small pipeline on two cores, and shows what happened there.
 
 OPTIONS
@@ -73,13 +82,16 @@ OPTIONS
     --chrome FILE   a trace for ui.perfetto.dev or chrome://tracing
     --svg FILE      who waits for what, in a second system that is stuck
     --help          this text
-    FILE may be - for standard output, once. Without options the log is printed as text.
+    FILE may be - for standard output, once. Without options the log is printed
+    as text.
 
 EXAMPLES
     leno trace > run.log && leno trace run.log
     leno trace --html run.html --svg stuck.svg
-    In a program: let system = LocalSystem::builder().log(10_000).build(); ..
-                  std::fs::write(\"run.log\", system.log().to_string())?;
+    In a program:
+        let system = LocalSystem::builder().log(10_000).build();
+        ..
+        std::fs::write(\"run.log\", system.log().to_string())?;
 ";
 
 const REPLAY: &str = "\
@@ -91,8 +103,9 @@ USAGE
     leno replay TOKEN -- COMMAND...
 
 DESCRIPTION
-    A failure under exploration ends with a line LENO_REPLAY=TOKEN. With a command, that is run with the token
-    in its environment, so that its explorers run this one schedule; without, it is the program of the tour's
+    A failure under exploration ends with a line LENO_REPLAY=TOKEN. With a
+    command, that is run with the token in its environment, so that its
+    explorers run this one schedule; without, it is the program of the tour's
     stop 'explore', two threads that lose an addition.
 
 OPTIONS
@@ -100,11 +113,14 @@ OPTIONS
     --help        this text
 
 EXAMPLES
-    leno tour --only explore                           shows a token
-    leno replay P2P3X2P2P2.1P2 -- cargo test my_test   your own test, that schedule
+    leno tour --only explore              shows a token
+    leno replay P2P3X2P2P2.1P2            that schedule of the tour's program
+    leno replay P2P3X2P2P2.1P2 -- cargo test my_test
+                                          that schedule of your own test
 
 EXIT STATUS
-    That of the command; or 1 if the program failed, as the token promised, and 0 if it did not.
+    That of the command; or 1 if the program failed, as the token promised, and
+    0 if it did not.
 ";
 
 const COMPLETIONS: &str = "\
@@ -140,7 +156,7 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
     let command = arguments.first().map_or("", String::as_str);
     match of(command) {
         Some(text) => {
-            print!("{text}");
+            output::write(format_args!("{text}"));
             ExitCode::SUCCESS
         }
         None => {
@@ -155,7 +171,7 @@ pub(crate) fn given(command: &str, arguments: &[String]) -> bool {
     let own = arguments.iter().take_while(|argument| *argument != "--");
     let is_asked = own.clone().any(|argument| argument == "--help" || argument == "-h");
     if is_asked {
-        print!("{}", of(command).unwrap_or_default());
+        output::write(format_args!("{}", of(command).unwrap_or_default()));
     }
     is_asked
 }

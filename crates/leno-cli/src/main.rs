@@ -5,6 +5,7 @@
 mod bench;
 mod completions;
 mod help;
+mod output;
 mod replay;
 mod sessions;
 mod tour;
@@ -30,7 +31,7 @@ fn main() -> ExitCode {
         "help" => help::run(rest),
         "--help" | "-h" => help::run(&[]),
         "--version" | "-V" => {
-            println!("leno {}", env!("CARGO_PKG_VERSION"));
+            output::tell!("leno {}", env!("CARGO_PKG_VERSION"));
             ExitCode::SUCCESS
         }
         option if option.starts_with("--") => tour::run(&arguments),

@@ -6,6 +6,7 @@ use leno::explore::Explorer;
 use leno::kernel::policy::ChoiceLog;
 use leno::picture;
 
+use crate::output::tell;
 use crate::tour;
 use crate::trace::put;
 
@@ -80,11 +81,11 @@ fn with_command(token: &ChoiceLog, program: &str, arguments: &[String]) -> ExitC
 fn of_the_tour(wanted: Wanted) -> ExitCode {
     match Explorer::new().replay(wanted.token).run(tour::lossy) {
         Ok(_) => {
-            println!("under this schedule the program of 'leno tour --only explore' is right");
+            tell!("under this schedule the program of 'leno tour --only explore' is right");
             ExitCode::SUCCESS
         }
         Err(failure) => {
-            println!("{failure}");
+            tell!("{failure}");
             let html = wanted
                 .html
                 .map(|file| put(&file, &picture::timeline(failure.log(), &picture::Names::new())));

@@ -1,6 +1,7 @@
 //! `leno sessions`: dialogues that outlive their process, on the terminal and as a page.
 
 mod limit;
+mod meant;
 mod page;
 mod questionnaire;
 mod server;
@@ -9,7 +10,10 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use leno::session::{Query, Row, SessionError, SessionId, Sessions, State, store};
+use leno::session::{Query, Row, SessionError, Sessions, State, store};
+
+use self::meant::Meant;
+use crate::output::{self, tell};
 
 pub(crate) const HELP: &str = "\
 NAME
@@ -19,29 +23,38 @@ USAGE
     leno sessions [--store ADDRESS] COMMAND
 
 COMMANDS
-    start                      begins a questionnaire, and prints its id and first question
-    answer ID TEXT             answers, and prints what it says then
-    list [STATE]               all sessions, or those in a state: waiting, done, failed, parked ..
-    show ID                    all there is of one, as JSON
-    retry ID                   lets one that failed or was parked try again
-    cancel ID                  ends one
-    expire DAYS                ends those that nobody has touched for so long, deletes what ended before
-    serve [--listen ADDRESS]   the same questionnaire as a page, at 127.0.0.1:8087 unless said otherwise
+    start             begins a questionnaire; prints its id and first question
+    answer ID TEXT    answers, and prints what it says then
+    list [STATE]      all sessions, or those in a state: waiting, done, failed,
+                      parked ..
+    show ID           all there is of one, as JSON
+    retry ID          lets one that failed or was parked try again
+    cancel ID         ends one
+    expire DAYS       ends those that nobody has touched for so long, deletes
+                      what ended before
+    serve [--listen ADDRESS]
+                      the same questionnaire as a page, at 127.0.0.1:8087
+                      unless said otherwise
+
+    Of an ID the first few digits will do, as long as they mean one session.
 
 OPTIONS
-    --store ADDRESS   a file, leno-sessions.db unless this or LENO_SESSIONS says otherwise; built with the
-                      feature postgres also postgres://user@host/database
+    --store ADDRESS   a file, leno-sessions.db unless this or LENO_SESSIONS says
+                      otherwise; built with the feature postgres also
+                      postgres://user@host/database
     --help            this text
 
 EXAMPLES
     leno sessions start
-    leno sessions answer ID \"John Doe\"     where ID is what start has said
+    leno sessions answer ID \"John Doe\"    where ID is what start has said
     leno sessions serve --listen 127.0.0.1:8087
 
 NOTES
-    Processes may share a store, and be killed at any moment: a step has happened as a whole, or not.
-    Whoever knows an id can answer and read that dialogue. The page has neither passwords nor encryption:
-    let others reach it only through a server that has.
+    Processes may share a store, and be killed at any moment: a step has
+    happened as a whole, or not.
+    Whoever knows an id can answer and read that dialogue. The page has neither
+    passwords nor encryption: let others reach it only through a server that
+    has both.
 ";
 
 type Failure = Box<dyn std::error::Error>;
@@ -50,11 +63,11 @@ type Failure = Box<dyn std::error::Error>;
 #[derive(Debug, PartialEq, Eq)]
 enum Command {
     Start,
-    Answer(SessionId, String),
+    Answer(Meant, String),
     List(Option<State>),
-    Show(SessionId),
-    Retry(SessionId),
-    Cancel(SessionId),
+    Show(Meant),
+    Retry(Meant),
+    Cancel(Meant),
     Expire(u32),
     Serve(SocketAddr),
 }
@@ -62,7 +75,7 @@ enum Command {
 /// Runs a command.
 pub(crate) fn run(arguments: &[String]) -> ExitCode {
     if arguments.iter().any(|argument| argument == "--help" || argument == "-h") {
-        print!("{HELP}");
+        output::write(format_args!("{HELP}"));
         return ExitCode::SUCCESS;
     }
     let (address, command) = match read(arguments) {
@@ -101,18 +114,17 @@ fn read(arguments: &[String]) -> Result<(String, Command), String> {
             _ => words.push(argument.as_str()),
         }
     }
-    let id = |text: &str| text.parse::<SessionId>().map_err(|error| error.to_string());
     let command = match words[..] {
         ["start"] => Command::Start,
-        ["answer", session, text] => Command::Answer(id(session)?, text.into()),
+        ["answer", session, text] => Command::Answer(session.parse()?, text.into()),
         ["list"] => Command::List(None),
         ["list", state] => Command::List(Some(State::parse(state).ok_or_else(|| {
             let all = State::ALL.map(|state| state.to_string()).join(", ");
             format!("there is no state `{state}`; there are {all}")
         })?)),
-        ["show", session] => Command::Show(id(session)?),
-        ["retry", session] => Command::Retry(id(session)?),
-        ["cancel", session] => Command::Cancel(id(session)?),
+        ["show", session] => Command::Show(session.parse()?),
+        ["retry", session] => Command::Retry(session.parse()?),
+        ["cancel", session] => Command::Cancel(session.parse()?),
         ["expire", days] => {
             Command::Expire(days.parse().map_err(|_| format!("`{days}` is no number of days"))?)
         }
@@ -138,10 +150,11 @@ fn execute(sessions: &Sessions, command: Command) -> Result<(), Failure> {
     match command {
         Command::Start => {
             let id = sessions.start(questionnaire::NAME, &())?;
-            println!("{id}");
+            tell!("{id}");
             say(&sessions.run(id)?)
         }
-        Command::Answer(id, text) => {
+        Command::Answer(meant, text) => {
+            let id = meant.id(sessions)?;
             sessions.answer(id, questionnaire::check(&text)?)?;
             say(&sessions.run(id)?)
         }
@@ -150,22 +163,23 @@ fn execute(sessions: &Sessions, command: Command) -> Result<(), Failure> {
                 let text = row.text();
                 let text = if row.reason.is_empty() { text } else { row.reason };
                 let line: String = text.replace(char::is_control, " ").chars().take(60).collect();
-                println!("{}  {:9} {:3}  {line}", row.id, row.state.to_string(), row.sequence);
+                tell!("{}  {:9} {:3}  {line}", row.id, row.state.to_string(), row.sequence);
             }
             Ok(())
         }
-        Command::Show(id) => {
-            println!("{:#}", sessions.inspect(id)?);
+        Command::Show(meant) => {
+            tell!("{:#}", sessions.inspect(meant.id(sessions)?)?);
             Ok(())
         }
-        Command::Retry(id) => {
+        Command::Retry(meant) => {
+            let id = meant.id(sessions)?;
             sessions.retry(id)?;
             say(&sessions.run(id)?)
         }
-        Command::Cancel(id) => Ok(sessions.cancel(id, "by the user")?),
+        Command::Cancel(meant) => Ok(sessions.cancel(meant.id(sessions)?, "by the user")?),
         Command::Expire(days) => {
             let age = Duration::from_secs(u64::from(days) * 24 * 3600);
-            println!("{} expired, {} deleted", sessions.expire(age)?, sessions.forget(age)?);
+            tell!("{} expired, {} deleted", sessions.expire(age)?, sessions.forget(age)?);
             Ok(())
         }
         Command::Serve(address) => server::serve(sessions.clone(), address),
@@ -180,7 +194,7 @@ fn say(row: &Row) -> Result<(), Failure> {
         }
         State::Cancelled | State::Expired => Err(SessionError::Ended(row.id, row.state).into()),
         _ => {
-            println!("{}", row.text());
+            tell!("{}", row.text());
             Ok(())
         }
     }
@@ -203,7 +217,10 @@ mod tests {
         let wrong = [
             (&[][..], "what shall be done?"),
             (&["answer", "12"], "answer needs an id and a text, in quotes if it has blanks"),
-            (&["show", "12"], "`12` is no id of a session: those have 32 hexadecimal digits"),
+            (
+                &["show", "12x"],
+                "`12x` is no id of a session: those have 32 hexadecimal digits, of which the first few will do",
+            ),
             (
                 &["list", "asleep"],
                 "there is no state `asleep`; there are ready, leased, waiting, sleeping, done, failed, parked, \

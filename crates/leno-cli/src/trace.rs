@@ -5,12 +5,12 @@ mod demo;
 mod page;
 mod recorded;
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use leno::picture;
 
 use self::recorded::Recorded;
+use crate::output;
 
 /// What to write, and where.
 #[derive(Default)]
@@ -120,8 +120,8 @@ fn write(wanted: &Wanted) -> Result<(), String> {
 /// Writes a picture to a file, or to standard output.
 pub(crate) fn put(file: &str, picture: &str) -> Result<(), String> {
     if file == "-" {
-        let written = std::io::stdout().write_all(picture.as_bytes());
-        return written.map_err(|error| format!("cannot write to standard output: {error}"));
+        output::write(format_args!("{picture}"));
+        return Ok(());
     }
     std::fs::write(file, picture).map_err(|error| format!("cannot write {file}: {error}"))?;
     eprintln!("wrote {file} ({} KiB)", picture.len().div_ceil(1024));

@@ -27,7 +27,7 @@ fn token(text: &str) -> String {
 fn every_command_explains_itself_with_examples() {
     let whole = out(&leno(&["help"]));
     assert_eq!(whole, out(&leno(&["--help"])));
-    for command in ["tour", "bench", "trace", "replay", "completions"] {
+    for command in ["tour", "bench", "trace", "replay", "sessions", "completions"] {
         assert!(
             whole.contains(&format!("leno {command}")) || whole.contains("leno [tour]"),
             "{command}"
@@ -36,7 +36,11 @@ fn every_command_explains_itself_with_examples() {
         assert!(help.status.success());
         assert!(out(&help).to_lowercase().contains("examples"), "{command}");
         assert_eq!(out(&help), out(&leno(&[command, "--help"])), "{command}");
+        let too_wide = |line: &&str| line.chars().count() > 80;
+        assert_eq!(out(&help).lines().chain(whole.lines()).find(too_wide), None, "{command}");
     }
+    let list = out(&leno(&["tour", "--list"]));
+    assert_eq!(list.lines().find(|line| line.chars().count() > 80), None);
     let wrong = leno(&["help", "dance"]);
     assert_eq!((wrong.status.code(), out(&wrong).as_str()), (Some(2), ""));
     assert!(err(&wrong).contains("there is no command 'dance'"));
@@ -44,6 +48,30 @@ fn every_command_explains_itself_with_examples() {
     assert_eq!(wrong.status.code(), Some(2));
     assert!(err(&wrong).contains("leno help names them"));
     assert!(out(&leno(&["--version"])).starts_with("leno 0."));
+}
+
+/// `leno replay TOKEN | head`: whoever has read enough is no reason for a panic.
+#[test]
+fn a_closed_pipe_ends_every_command_quietly() {
+    let commands: [&[&str]; 7] = [
+        &["help"],
+        &["bench", "--help"],
+        &["completions", "bash"],
+        &["replay", "P2P3X2"],
+        &["trace"],
+        &["tour", "--list"],
+        &["tour", "--only", "generator"],
+    ];
+    for arguments in commands {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_leno"));
+        // A pipe whose reader is gone before the command begins.
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = command.args(arguments).stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
+        let output = output.wait_with_output().unwrap();
+        assert_eq!(err(&output), "", "{arguments:?}");
+        assert_eq!(output.status.code(), Some(141), "{arguments:?}");
+    }
 }
 
 #[test]

@@ -84,6 +84,42 @@ fn a_dialogue_on_the_terminal() {
     assert_eq!(store.says(&["expire", "0"]), "0 expired, 2 deleted\n");
 }
 
+/// As git has it: of an id the first digits will do, as long as they mean one.
+#[test]
+#[cfg_attr(miri, ignore = "starts processes")]
+fn the_first_digits_of_an_id_will_do() {
+    let store = Store::new("prefix");
+    let mut ids: Vec<String> = (0..17).map(|_| store.says(&["start"])[..32].to_owned()).collect();
+    ids.sort();
+    // Of seventeen ids two begin with the same digit.
+    let same = ids.windows(2).find(|pair| pair[0][..1] == pair[1][..1]).unwrap();
+    let output = store.run(&["show", &same[0][..1]]);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success());
+    let told =
+        format!("leno sessions: several ids begin with {}; give more of it:\n  ", &same[0][..1]);
+    assert!(error.starts_with(&told) && error.contains(&same[0]), "{error}");
+
+    let meant = |digits: usize| ids.iter().filter(|id| id.starts_with(&same[1][..digits])).count();
+    let enough = (1..=32).find(|digits| meant(*digits) == 1).unwrap();
+    let enough = same[1][..enough].to_uppercase();
+    assert_eq!(store.says(&["answer", &enough, "John Doe"]), "Please enter your country:\n");
+    assert!(store.says(&["show", &same[1]]).contains("John Doe"));
+    store.says(&["cancel", &enough]);
+    assert!(store.says(&["list", "cancelled"]).starts_with(&same[1]));
+
+    let nobody = store.run(&["show", &format!("{}zz", &same[0][..4])]);
+    assert_eq!(nobody.status.code(), Some(2));
+    let none =
+        (0..256).map(|n| format!("{n:02x}")).find(|two| !ids.iter().any(|id| id.starts_with(two)));
+    let output = store.run(&["show", none.as_ref().unwrap()]);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(
+        error,
+        format!("leno sessions: no session has an id that begins with {}\n", none.unwrap())
+    );
+}
+
 /// What the page on sessions shows on a terminal is what happens there.
 #[test]
 #[cfg_attr(miri, ignore = "starts processes")]

@@ -20,6 +20,7 @@ use leno_samples::serve::{self, stop};
 
 use super::limit::{Limit, Rate};
 use super::{Failure, page, questionnaire};
+use crate::output::tell;
 
 /// What a request may have, and how long it may take.
 const LIMITS: Limits = Limits {
@@ -46,7 +47,7 @@ const CLIENTS: usize = 10_000;
 pub(super) fn serve(sessions: Sessions, address: SocketAddr) -> Result<(), Failure> {
     let listener = TcpListener::bind(address).map_err(|error| format!("{address}: {error}"))?;
     let address = listener.local_addr()?;
-    println!("listening at http://{address}");
+    tell!("listening at http://{address}");
     if !address.ip().is_loopback() {
         eprintln!("note: others can reach this address, and nothing is encrypted");
     }

@@ -12,7 +12,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use say::{paint, progress, say};
+use say::{paint, progress, say, wrapped};
+
+use crate::output;
 
 /// One stop of the tour.
 struct Stop {
@@ -100,25 +102,34 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
     if options.is_list {
         for stop in stops {
             let mut name = stop.name;
-            for line in stop.shows.lines() {
+            for line in wrapped(stop.shows, 80 - 13) {
                 say!("{name:<12} {line}");
                 name = "";
             }
         }
-        return ExitCode::SUCCESS;
+        return status(true);
     }
     if options.is_json {
         say::keep();
     }
     let count = stops.len();
-    let outcomes: Vec<Outcome> =
-        stops.into_iter().enumerate().map(|(n, stop)| visit(n + 1, count, stop)).collect();
+    let outcomes: Vec<Outcome> = stops
+        .into_iter()
+        .enumerate()
+        .take_while(|_| say::is_heard())
+        .map(|(n, stop)| visit(n + 1, count, stop))
+        .collect();
     if options.is_json {
-        println!("{}", json::report(&outcomes));
+        output::tell!("{}", json::report(&outcomes));
     } else {
         table(&outcomes);
     }
-    match outcomes.iter().all(|outcome| outcome.result.is_ok()) {
+    status(outcomes.iter().all(|outcome| outcome.result.is_ok()))
+}
+
+fn status(is_right: bool) -> ExitCode {
+    match is_right {
+        _ if !say::is_heard() => ExitCode::from(output::NOBODY_READS),
         true => ExitCode::SUCCESS,
         false => ExitCode::FAILURE,
     }

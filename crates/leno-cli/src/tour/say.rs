@@ -5,9 +5,18 @@
 use core::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// What was said since it was last taken, if it is to be kept.
 static KEPT: Mutex<Option<Vec<String>>> = Mutex::new(None);
+
+/// Whether anybody reads what is shown.
+static IS_HEARD: AtomicBool = AtomicBool::new(true);
+
+/// Whether anybody still reads what is said.
+pub(super) fn is_heard() -> bool {
+    IS_HEARD.load(Relaxed)
+}
 
 /// Says a line, as `println!` does.
 macro_rules! say {
@@ -28,13 +37,28 @@ pub(super) fn take() -> Vec<String> {
 pub(super) fn line(text: fmt::Arguments<'_>) {
     match kept().as_mut() {
         Some(lines) => lines.extend(text.to_string().lines().map(str::to_owned)),
-        // Whoever has had enough of the tour closes the pipe.
-        None => drop(writeln!(io::stdout(), "{text}")),
+        // Whoever has had enough of the tour closes the pipe; then it ends behind this stop.
+        None => IS_HEARD.store(writeln!(io::stdout(), "{text}").is_ok(), Relaxed),
     }
 }
 
 fn kept() -> std::sync::MutexGuard<'static, Option<Vec<String>>> {
     KEPT.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// The words of a text in lines of at most so many characters.
+pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                *line += " ";
+                *line += word;
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 /// Colours text, on a terminal only.

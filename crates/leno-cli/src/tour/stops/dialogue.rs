@@ -3,12 +3,13 @@
 //! Each step is a process of this very command, `leno dialogue FILE [ANSWER]`, which nobody else calls: it
 //! restores the dialogue, gives it the answer, stores it, and then waits to be killed.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 use leno::frame::{Co, Format, Image, Options, Resumable, State, resumable};
 
+use crate::output::tell;
 use crate::tour::{Stop, expect, say};
 
 pub(super) const STOP: Stop = Stop {
@@ -48,8 +49,7 @@ pub(crate) fn step(arguments: &[String]) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    println!("{said}");
-    let _ = std::io::stdout().flush();
+    tell!("{said}");
     // Until it is killed, or whoever has started it is gone.
     let _ = std::io::stdin().lines().next();
     ExitCode::SUCCESS
