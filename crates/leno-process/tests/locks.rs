@@ -152,6 +152,25 @@ fn m35_who_waits_is_not_run_and_not_lost() {
 }
 
 #[test]
+fn m35_who_waits_for_another_thread_is_not_lost_under_any_schedule() {
+    explorer().check(|| {
+        let gate = Arc::new(Semaphore::new(0));
+        let opens = gate.clone();
+        let other = thread::spawn("opens", move || (0..2).for_each(|_| opens.signal()));
+        let slices = inside(move || {
+            let sink = Sink::new();
+            for _ in 0..2 {
+                let gate = gate.clone();
+                drop(sink.spawn(&Options::new(), move || gate.wait().unwrap()));
+            }
+            round_robin(&sink, Budget::units(10))
+        });
+        assert!(slices <= 6, "waiters have no slices: {slices}");
+        other.join().unwrap();
+    });
+}
+
+#[test]
 fn a_waiter_that_is_to_exit_passes_its_permit_on() {
     let system = LocalSystem::new();
     let gate = Rc::new(Semaphore::new(0));

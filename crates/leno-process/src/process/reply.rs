@@ -4,8 +4,8 @@
 //! them, settled once: with the result, or by dropping the answer.
 //!
 //! A process that waits leaves in the slot, along with its waiter, the note that it waits (`deadlock.rs`).
-//! Whoever settles the slot takes both out, and forgets the note before it wakes the waiter: one that has its
-//! answer waits for nobody, even if it has not had a turn since.
+//! Whoever settles the slot takes both out, and forgets the note before the slot counts as settled: one that
+//! has its answer waits for nobody, even if it has not had a turn since, and what it notes next is kept.
 
 use core::fmt;
 use core::pin::Pin;
@@ -68,7 +68,7 @@ pub enum ReplyError {
     /// The process was made to exit while it served the call: it was cancelled, or its core has ended.
     Exited(Name),
     /// The process waits, over these, for the one that wants to wait: nobody would ever go on. The call is
-    /// withdrawn: it is not served.
+    /// withdrawn: it is not served, unless that has begun.
     Deadlock(Vec<Name>),
     /// The time is over. The call is served all the same.
     TimedOut(Name),
@@ -98,10 +98,9 @@ impl<T> Answer<T> {
     #[inline]
     fn settle(&mut self, settled: Settled<T>) {
         if let Some(slot) = self.slot.take()
-            && let Some(Waiting { waiter, note }) = slot.settle(settled)
+            && let Some(waiting) = slot.settle(settled, |waiting| drop(waiting.note.take()))
         {
-            drop(note);
-            waiter.wake();
+            waiting.waiter.wake();
         }
     }
 }
@@ -139,7 +138,7 @@ impl<T> Reply<T> {
     ///
     /// # Errors
     /// When the process ends before, or fails, or exits; when it waits, perhaps over others, for the calling process,
-    /// and then the call is withdrawn; while the coroutine's own stack unwinds.
+    /// and then the call is withdrawn, unless it is being served; while the coroutine's own stack unwinds.
     ///
     /// # Panics
     /// Inside a future that a core polls.

@@ -139,9 +139,10 @@ impl<H, W, T> Giver<H, W, T> {
         self.slot().state() == REVOKED
     }
 
-    /// Settles the slot. Gives back who waited, for the caller to wake.
+    /// Settles the slot. Gives back who waited, for the caller to wake. `before` is done with it before it can
+    /// know, so that nothing of this wait is mistaken for its next one's.
     #[inline]
-    pub(crate) fn settle(self, value: T) -> Option<W> {
+    pub(crate) fn settle(self, value: T, before: impl FnOnce(&mut W)) -> Option<W> {
         let slot = self.slot();
         // SAFETY: until it is settled, or the taker has gone, the value is the giver's.
         unsafe { slot.replace_value(Some(value)) };
@@ -150,7 +151,8 @@ impl<H, W, T> Giver<H, W, T> {
                 OPEN if changes(&slot.state, OPEN, SETTLED) => return None,
                 WAITED if changes(&slot.state, WAITED, CLAIMED) => {
                     // SAFETY: it was claimed.
-                    let waiter = unsafe { slot.replace_waiter(None) };
+                    let mut waiter = unsafe { slot.replace_waiter(None) };
+                    waiter.as_mut().into_iter().for_each(before);
                     if !changes(&slot.state, CLAIMED, SETTLED) {
                         // SAFETY: the taker has gone, as only it changes what is claimed.
                         unsafe { free(self.slot) };

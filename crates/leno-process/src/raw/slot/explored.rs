@@ -43,7 +43,7 @@ fn explore(
 }
 
 fn settles(giver: Giver<Counted, Waiter, Counted>, value: Counted) {
-    if let Some(waiter) = giver.settle(value) {
+    if let Some(waiter) = giver.settle(value, |_| ()) {
         waiter.wake();
     }
 }
@@ -94,7 +94,7 @@ fn explored_a_taker_that_goes_leaves_nothing() {
 fn explored_what_is_revoked_is_not_made_and_nothing_is_left() {
     fn serves(giver: Giver<Counted, Waiter, Counted>, value: Counted) {
         if giver.is_revoked() {
-            assert!(giver.settle(value).is_none(), "nobody waits for what was revoked");
+            assert!(giver.settle(value, |_| ()).is_none(), "nobody waits for what was revoked");
         } else {
             settles(giver, value);
         }

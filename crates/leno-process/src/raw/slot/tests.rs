@@ -10,7 +10,7 @@ fn a_value_is_taken_once() {
     let (giver, mut taker) = slot::<_, (), _>("header");
     assert_eq!((*giver.header(), *taker.header()), ("header", "header"));
     assert_eq!(taker.take(), None);
-    assert_eq!(giver.settle(3), None);
+    assert_eq!(giver.settle(3, |_| ()), None);
     assert_eq!((taker.take(), taker.take()), (Some(3), None));
 }
 
@@ -19,7 +19,7 @@ fn whoever_settles_gets_the_last_waiter_left() {
     let (giver, mut taker) = slot(());
     taker.leave(1).unwrap();
     taker.leave(2).unwrap();
-    assert_eq!(giver.settle('x'), Some(2));
+    assert_eq!(giver.settle('x', |_| ()), Some(2));
     assert_eq!((taker.leave(3), taker.withdraw(), taker.take()), (Err(3), None, Some('x')));
 }
 
@@ -28,7 +28,7 @@ fn a_waiter_that_was_withdrawn_is_not_given() {
     let (giver, mut taker) = slot(());
     taker.leave(1).unwrap();
     assert_eq!((taker.withdraw(), taker.withdraw()), (Some(1), None));
-    assert_eq!(giver.settle('x'), None);
+    assert_eq!(giver.settle('x', |_| ()), None);
 }
 
 #[test]
@@ -42,11 +42,11 @@ fn a_taker_may_revoke_what_is_not_settled() {
         assert!(!giver.is_revoked());
         taker.revoke();
         assert!(giver.is_revoked());
-        assert_eq!(giver.settle(all.clone()), None);
+        assert_eq!(giver.settle(all.clone(), |_| ()), None);
         assert_eq!(Rc::strong_count(&all), 1);
     }
     let (giver, taker) = slot::<_, (), _>(all.clone());
-    assert_eq!(giver.settle(all.clone()), None);
+    assert_eq!(giver.settle(all.clone(), |_| ()), None);
     taker.revoke();
     assert_eq!(Rc::strong_count(&all), 1);
 }
@@ -61,9 +61,9 @@ fn all_is_dropped_whoever_goes_first() {
         }
         if order < 2 {
             drop(taker);
-            assert!(giver.settle(all.clone()).is_none());
+            assert!(giver.settle(all.clone(), |_| ()).is_none());
         } else {
-            drop(giver.settle(all.clone()));
+            drop(giver.settle(all.clone(), |_| ()));
             drop(taker);
         }
         assert_eq!(Rc::strong_count(&all), 1, "{order}");
@@ -87,7 +87,7 @@ fn two_threads_lose_nothing() {
         let (value, waiter) = (Counted(dropped.clone()), Counted(dropped.clone()));
         let (was_woken, before) = (woken.clone(), woken.load(Relaxed));
         let settles = thread::spawn(move || {
-            if let Some(waiter) = giver.settle(value) {
+            if let Some(waiter) = giver.settle(value, |_| ()) {
                 drop(waiter);
                 was_woken.fetch_add(1, Relaxed);
             }
