@@ -308,7 +308,7 @@ impl Schedule {
         });
         let places = place.map_or(0..self.cores, |place| place..place + 1);
         for place in places {
-            let idle = self.queue.with(|queue| queue.idle[place].take());
+            let idle = self.queue.with(|queue| queue.idle.get_mut(place).and_then(Option::take));
             if let Some(idle) = idle {
                 idle.wake();
             }

@@ -90,12 +90,22 @@ fn who_catches_a_panic_of_a_call_that_it_serves_goes_on() {
             self.0 += 1;
             self.0
         }
+
+        /// Whether it can be called while it serves this.
+        #[entry]
+        fn is_callable(&mut self, me: &Me<Self>) -> bool {
+            me.address().unwrap().count(false).is_ok()
+        }
     }
     let system = System::new(1).unwrap();
     let patient = system.start(Patient(0));
     assert!(matches!(patient.count(true).unwrap().wait(), Err(ReplyError::Failed(_))));
     system.wait_idle().unwrap();
     assert_eq!(patient.count(false).unwrap().wait(), Ok(1));
+    // Also from the next call on that it had taken along with the one that failed.
+    let (fails, next) = (patient.count(true).unwrap(), patient.is_callable().unwrap());
+    assert!(matches!(fails.wait(), Err(ReplyError::Failed(_))));
+    assert_eq!(next.wait(), Ok(true));
     assert_eq!(system.run().unwrap().failures.len(), 0);
 }
 

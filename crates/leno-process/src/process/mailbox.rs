@@ -358,9 +358,7 @@ impl<M> Mailbox<M> {
     pub(crate) fn take(&self, calls: &mut VecDeque<M>) -> Look {
         let sign = &self.about.sign;
         world::point(Operation::Receive, Some(sign.object()));
-        if self.far.load(Relaxed) & CLOSED != 0 {
-            self.goes_on();
-        }
+        self.goes_on();
         loop {
             let mut has_calls = false;
             if let Some(mut near) = self.near.enter() {
@@ -475,9 +473,16 @@ impl<M> Mailbox<M> {
         self.set_far(CLOSED, 0);
     }
 
-    /// The process looks for calls. If it has panicked before, its own code has caught that.
+    /// The process looks for calls, or serves one. If it has panicked before, its own code has caught that.
+    #[inline]
+    pub(crate) fn goes_on(&self) {
+        if self.far.load(Relaxed) & CLOSED != 0 {
+            self.opens_again();
+        }
+    }
+
     #[cold]
-    fn goes_on(&self) {
+    fn opens_again(&self) {
         let mut inner = self.lock();
         inner.over = None;
         if !inner.is_stopping {

@@ -62,6 +62,7 @@ impl<P: Process> Me<P> {
         loop {
             if let Some(message) = self.next(process, &mut guard) {
                 self.mailbox.serves_one();
+                self.mailbox.goes_on();
                 if P::is_revoked(&message) {
                     continue;
                 }

@@ -101,7 +101,7 @@ pub struct Plan {
 #[non_exhaustive]
 pub enum Supervision {
     /// It ends; its calls are refused from then on: whoever has learnt that it panicked cannot call it any
-    /// more. Those that are queued get no reply.
+    /// more, unless a thread without a system runs it. Those that are queued get no reply.
     #[default]
     Stop,
     /// It begins again with a new state, and goes on with the next call; when it has failed more often

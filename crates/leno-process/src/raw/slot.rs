@@ -152,7 +152,9 @@ impl<H, W, T> Giver<H, W, T> {
                 WAITED if changes(&slot.state, WAITED, CLAIMED) => {
                     // SAFETY: it was claimed.
                     let mut waiter = unsafe { slot.replace_waiter(None) };
-                    waiter.as_mut().into_iter().for_each(before);
+                    if let Some(waiter) = &mut waiter {
+                        before(waiter);
+                    }
                     if !changes(&slot.state, CLAIMED, SETTLED) {
                         // SAFETY: the taker has gone, as only it changes what is claimed.
                         unsafe { free(self.slot) };

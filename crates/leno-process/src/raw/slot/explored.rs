@@ -82,6 +82,29 @@ fn explored_who_withdraws_and_waits_again_is_woken() {
 }
 
 #[test]
+fn explored_what_is_done_before_is_done_when_the_taker_knows() {
+    let summary = Explorer::new().exhaustive().most_interruptions(3).run(|| {
+        let (giver, mut taker) = slot::<(), (Waiter, Arc<AtomicUsize>), u8>(());
+        let other = thread::spawn("gives", move || {
+            if let Some((waiter, _)) = giver.settle(7, |left| left.1.store(1, Relaxed)) {
+                waiter.wake();
+            }
+        });
+        let done = Arc::new(AtomicUsize::new(0));
+        let is_left = taker.leave((Waiter::current(), done.clone())).is_ok();
+        let value = loop {
+            match taker.take() {
+                Some(value) => break value,
+                None => assert_eq!(park(Reason::Answer(Object::shared())), Wake::Unparked),
+            }
+        };
+        assert_eq!((value, done.load(Relaxed) == 1), (7, is_left));
+        other.join().unwrap();
+    });
+    assert!(summary.unwrap_or_else(|failure| panic!("{failure}")).runs() > 5);
+}
+
+#[test]
 fn explored_a_taker_that_goes_leaves_nothing() {
     explore(settles, drop);
     explore(settles, |mut taker| {
