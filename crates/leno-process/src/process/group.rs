@@ -1,9 +1,10 @@
 //! The processes of one system, and when all of them are idle.
 //!
-//! `busy` counts the processes that do anything but wait for a call. A process that waits is counted out
-//! under the lock of its mailbox, and counted in again by whoever calls it, under the same lock. A caller
-//! that is a process is itself counted in meanwhile. So once the count is 0 it stays 0, unless someone
-//! from outside calls: every scheduler is idle, nobody sleeps, and nobody waits for a reply.
+//! `busy` counts the processes that do anything but wait for a call. A process that waits counts itself out,
+//! and is counted in again by whoever calls it: both under the lock of its mailbox, or as the word by which it
+//! sleeps changes hands (`mailbox.rs`, 5). A caller that is a process is itself counted in meanwhile. So once
+//! the count is 0 it stays 0, unless someone from outside calls: every scheduler is idle, nobody sleeps, and
+//! nobody waits for a reply.
 
 use core::any::Any;
 use core::fmt;
