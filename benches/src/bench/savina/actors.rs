@@ -82,30 +82,32 @@ async fn count_of(counter: &UnboundedSender<Count>) -> Result<u64, Failure> {
 }
 
 pub fn counting(size: u32) -> Work {
-    Box::pin(async move {
-        let counter = counter();
-        for _ in 0..size {
-            counter.send(Count::Increment).map_err(Failure::failed)?;
-        }
-        check(count_of(&counter).await?, u64::from(size))?;
-        Ok(u64::from(size))
-    })
+    produce(1, size)
 }
 
 pub fn fork_join(size: u32) -> Work {
+    produce(60, size)
+}
+
+/// As many counters, each called `size` times by one producer.
+fn produce(counters: u64, size: u32) -> Work {
     Box::pin(async move {
-        let counters: Vec<_> = (0..60).map(|_| counter()).collect();
-        for _ in 0..size {
-            for counter in &counters {
-                counter.send(Count::Increment).map_err(Failure::failed)?;
+        let all: Vec<_> = (0..counters).map(|_| counter()).collect();
+        let producer = tokio::spawn(async move {
+            for _ in 0..size {
+                for counter in &all {
+                    counter.send(Count::Increment).map_err(Failure::failed)?;
+                }
             }
-        }
-        let mut sum = 0;
-        for counter in &counters {
-            sum += count_of(counter).await?;
-        }
-        check(sum, 60 * u64::from(size))?;
-        Ok(sum)
+            let mut sum = 0;
+            for counter in &all {
+                sum += count_of(counter).await?;
+            }
+            Ok::<u64, Failure>(sum)
+        });
+        let counted = joined(producer).await??;
+        check(counted, counters * u64::from(size))?;
+        Ok(counted)
     })
 }
 
@@ -185,10 +187,10 @@ pub fn sieve(size: u32) -> Work {
         let found = Arc::new(Mutex::new(Vec::new()));
         let (sender, receiver) = mpsc::unbounded_channel();
         let first = tokio::spawn(keep_prime(receiver, found.clone()));
-        for n in 2..u64::from(size) {
-            sender.send(n).map_err(Failure::failed)?;
-        }
-        drop(sender);
+        let numbers = tokio::spawn(async move {
+            (2..u64::from(size)).try_for_each(|n| sender.send(n).map_err(Failure::failed))
+        });
+        joined(numbers).await??;
         joined(first).await?;
         let found = found.lock().expect("nobody panics").clone();
         let is_prime = |n: &u64| (2..*n).all(|by| !n.is_multiple_of(by));

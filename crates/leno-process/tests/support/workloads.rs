@@ -100,26 +100,37 @@ impl Counter {
     }
 }
 
-pub(crate) fn counting(system: System, size: u32) -> u64 {
-    let counter = system.start(Counter::default());
-    (0..size).for_each(|_| counter.increment().unwrap());
-    assert_eq!(counter.count().unwrap().wait(), Ok(u64::from(size)));
+/// Gives counters something to count.
+struct Producer(Vec<CounterRef>);
+
+#[process]
+impl Producer {
+    /// Calls each so many times; says what they have counted.
+    #[entry]
+    fn produce(&mut self, times: u32) -> u64 {
+        for _ in 0..times {
+            self.0.iter().for_each(|counter| counter.increment().unwrap());
+        }
+        let replies: Vec<_> = self.0.iter().map(|counter| counter.count().unwrap()).collect();
+        replies.into_iter().map(|reply| reply.wait().unwrap()).sum()
+    }
+}
+
+/// As many counters, each called `size` times by one producer.
+fn produce(system: System, counters: u32, size: u32) -> u64 {
+    let all = (0..counters).map(|_| system.start(Counter::default())).collect();
+    let counted = system.start(Producer(all)).produce(size).unwrap().wait().unwrap();
+    assert_eq!(counted, u64::from(counters) * u64::from(size));
     finish(system);
-    u64::from(size)
+    counted
+}
+
+pub(crate) fn counting(system: System, size: u32) -> u64 {
+    produce(system, 1, size)
 }
 
 pub(crate) fn fork_join_throughput(system: System, size: u32) -> u64 {
-    let counters: Vec<_> = (0..60).map(|_| system.start(Counter::default())).collect();
-    for _ in 0..size {
-        counters.iter().for_each(|counter| counter.increment().unwrap());
-    }
-    let replies: Vec<_> = counters.iter().map(|counter| counter.count().unwrap()).collect();
-    assert_eq!(
-        replies.into_iter().map(|reply| reply.wait().unwrap()).sum::<u64>(),
-        60 * u64::from(size)
-    );
-    finish(system);
-    60 * u64::from(size)
+    produce(system, 60, size)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -513,10 +524,21 @@ impl Sieve {
     }
 }
 
+/// Where the numbers come from.
+struct Numbers(SieveRef);
+
+#[process]
+impl Numbers {
+    #[entry]
+    fn below(&mut self, size: u64) {
+        (2..size).for_each(|n| self.0.number(n).unwrap());
+    }
+}
+
 pub(crate) fn sieve(system: System, size: u32) -> u64 {
     let found = Arc::new(Mutex::new(Vec::new()));
     let first = system.start(Sieve { prime: None, next: None, found: found.clone() });
-    (2..u64::from(size)).for_each(|n| first.number(n).unwrap());
+    system.start(Numbers(first)).below(u64::from(size)).unwrap();
     finish(system);
     let is_prime = |n: &u64| (2..*n).all(|by| !n.is_multiple_of(by));
     let primes: Vec<u64> = (2..u64::from(size)).filter(is_prime).collect();
