@@ -2,24 +2,22 @@
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
-use std::time::Duration;
 
 use leno_explore::{Explorer, Failure};
-use leno_kernel::{Reason, System, park, sleep, spawn, spawn_future};
+use leno_kernel::{Reason, System, park};
+
+#[path = "support/sum.rs"]
+mod sum;
+
+use sum::{SUM, sum_on};
 
 /// A program whose cores wait, work, and are stopped in the middle of it.
 fn fails(seed: u64) -> Failure {
     let program = || {
         let system = System::new(2).unwrap();
         drop(system.spawn(|| park(Reason::Io)));
-        let sum = system.spawn(|| {
-            let parts: Vec<_> = (0..4).map(|n| spawn(move || n * 2)).collect();
-            let more = spawn_future(async { 1 });
-            sleep(Duration::from_millis(3));
-            let sum: i32 = parts.into_iter().map(|part| part.join().unwrap()).sum();
-            sum + more.join().unwrap()
-        });
-        assert_eq!(sum.join().unwrap(), 13);
+        let sum = sum_on(&system);
+        assert_eq!(sum.join().unwrap(), SUM);
         panic!("to have a log");
     };
     Explorer::new().random(seed).runs(1).shrinks(0).run(program).unwrap_err()

@@ -11,9 +11,13 @@ use std::time::Duration;
 use leno_explore::{Explorer, Monitor, Trouble, thread};
 use leno_kernel::io::Descriptor;
 use leno_kernel::{
-    LocalSystem, Options, Reason, Start, System, blocking, park, sleep, spawn, spawn_future,
-    unpark, yield_now,
+    LocalSystem, Options, Reason, Start, System, blocking, park, sleep, unpark, yield_now,
 };
+
+#[path = "support/sum.rs"]
+mod sum;
+
+use sum::{SUM, sum_on};
 
 /// Two coroutines of `n` and `m` steps, under every schedule: how often each order was seen.
 fn orders(n: usize, m: usize) -> BTreeMap<String, u32> {
@@ -54,14 +58,8 @@ fn all_interleavings_are_visited_each_once() {
 fn the_same_schedule_gives_the_same_log_byte_for_byte() {
     let program = || {
         let system = System::new(2).unwrap();
-        let sum = system.spawn(|| {
-            let parts: Vec<_> = (0..4).map(|n| spawn(move || n * 2)).collect();
-            let more = spawn_future(async { 1 });
-            sleep(Duration::from_millis(3));
-            let sum: i32 = parts.into_iter().map(|part| part.join().unwrap()).sum();
-            sum + more.join().unwrap()
-        });
-        assert_eq!(sum.join().unwrap(), 13);
+        let sum = sum_on(&system);
+        assert_eq!(sum.join().unwrap(), SUM);
         panic!("to have a log");
     };
     for seed in 0..20 {
