@@ -1,11 +1,12 @@
 //! Stack memory and the stack switch under leno's coroutines.
 //!
-//! This crate knows five things and nothing about scheduling:
+//! This crate knows six things and nothing about scheduling:
 //!
 //! - [`switch`]: leave one context, continue another. The only assembly of the project.
 //! - [`stack`]: where stacks come from: slabs with guard pages, a bounded pool, its figures.
 //! - [`control`]: the block at the top of every coroutine's stack: state, name, how to end it.
 //! - [`interrupt`]: preempting code at any instruction, by a signal that injects a call.
+//! - [`user`]: calls of user code, and the sections in which there must be none.
 //! - [`overflow`]: a message instead of a segmentation fault, and [`check_stack`].
 //!
 //! It is the floor other crates of leno stand on, not an API for applications: nearly everything
@@ -42,6 +43,7 @@ pub mod switch;
 pub mod thread;
 mod told;
 pub mod unwind;
+pub mod user;
 pub mod word;
 
 pub use here::Here;
