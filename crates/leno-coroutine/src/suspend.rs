@@ -10,6 +10,10 @@ use crate::Suspender;
 /// Something a body can suspend through.
 pub trait Suspend<In, Out> {
     /// Hands `out` to whoever resumed the coroutine, and returns the next input.
+    ///
+    /// # Panics
+    /// As [`Suspender::suspend`].
+    #[track_caller]
     fn suspend(&self, out: Out) -> In;
 }
 

@@ -328,3 +328,18 @@ fn who_cannot_make_room_is_named() {
     assert!(error.contains("'first' is on its shared stack"), "{error}");
     assert_eq!(second.resume(()), Step::Suspended(0), "nothing was lost");
 }
+
+#[test]
+#[cfg_attr(leno_baton, ignore = "the thread backend cannot share stacks")]
+fn a_backtrace_in_one_that_another_has_resumed_ends_at_the_copier() {
+    use std::backtrace::Backtrace;
+    let stacks = leno_coroutine::shared::Stacks::new(1);
+    let body = |_: &Suspender<(), ()>, ()| Backtrace::force_capture().to_string();
+    // SAFETY: nothing refers to locals of the two from outside.
+    let inner = unsafe { stacks.coroutine(body) }.unwrap();
+    let body = move |_: &Suspender<(), ()>, ()| inner.resume(()).finished().expect("it ends");
+    // SAFETY: as above.
+    let outer = unsafe { stacks.coroutine(body) }.unwrap();
+    let seen = outer.resume(()).finished().expect("it ends");
+    assert!(seen.contains("leno_context_entry"), "{seen}");
+}

@@ -332,6 +332,19 @@ impl Control {
         }
     }
 
+    /// Whether the calling code runs on the stack that this coroutine has to itself: then it is this
+    /// coroutine that runs. `false` says nothing about one that shares its stack.
+    #[inline(always)]
+    pub fn is_on_own_stack(&self) -> bool {
+        #[cfg(leno_baton)]
+        return core::ptr::eq(self, switch::own_control());
+        #[cfg(not(leno_baton))]
+        {
+            let below = (&raw const *self).addr().wrapping_sub(switch::stack_pointer());
+            below < self.span.get() as usize
+        }
+    }
+
     /// Says where the body is. It is taken by [`Self::take_body`] or dropped by
     /// [`Self::drop_body`], once.
     pub fn give_body<F>(&self, place: *mut F) {

@@ -17,12 +17,14 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use leno_context::control::{Control, Kind};
 use leno_context::{State, Status, unwind};
 
+use super::chain::Owner;
 use super::coroutine;
 use super::exit::{self, Ended};
 use crate::{Builder, Coroutine, CreateError, Suspender};
 
 /// Creates coroutines that may borrow from outside the scope; made by [`scope`].
 pub struct Scope<'scope, 'env> {
+    owner: Owner,
     children: RefCell<Vec<Child>>,
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
@@ -71,7 +73,8 @@ pub fn scope<'env, F, R>(f: F) -> R
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
 {
-    let scope = Scope { children: RefCell::default(), scope: PhantomData, env: PhantomData };
+    let owner = Owner::here();
+    let scope = Scope { owner, children: RefCell::default(), scope: PhantomData, env: PhantomData };
     let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
     let failed = scope.end_children();
     match (result, failed) {
@@ -84,7 +87,8 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// Makes a coroutine that may borrow for `'scope`, with the default stack.
     ///
     /// # Panics
-    /// When there is no memory for a stack; [`Self::coroutine_with`] returns an error instead.
+    /// When there is no memory for a stack; [`Self::coroutine_with`] returns an error instead. When the
+    /// calling code does not run inside the coroutine whose scope it is.
     #[track_caller]
     pub fn coroutine<F, In, Out, Ret>(
         &'scope self,
@@ -106,6 +110,9 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     ///
     /// # Errors
     /// When there is no stack of that size.
+    ///
+    /// # Panics
+    /// When the calling code does not run inside the coroutine whose scope it is.
     #[track_caller]
     pub fn coroutine_with<F, In, Out, Ret>(
         &'scope self,
@@ -118,6 +125,8 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         Out: 'scope,
         Ret: 'scope,
     {
+        // SAFETY: the scope is in frames of its owner, and stays on their thread.
+        unsafe { self.owner.assert_inside("a scope") };
         let spec = builder.spec(Location::caller(), Kind::Asymmetric)?;
         let mut body = ManuallyDrop::new(body);
         // SAFETY: the scope ends the coroutine before `'scope` does.

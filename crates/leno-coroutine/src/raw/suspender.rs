@@ -1,10 +1,10 @@
 //! Suspending from inside a body.
 //!
-//! Claim: whenever safe code can call a [`Suspender`]'s methods, its coroutine is running and is
-//! on the chain of resumers of the calling code. Why: a body gets `&Suspender` for a lifetime it
-//! cannot name, so the reference stays in frames of the coroutine, or in scoped coroutines and
-//! ring members that live in those frames and run only while they do; and it is neither `Send`
-//! nor `Sync`, so it stays on the thread.
+//! Claims:
+//! - Whenever safe code can call a [`Suspender`]'s methods, its coroutine has not ended. Why: a body gets
+//!   `&Suspender` for a lifetime it cannot name, so the reference stays in frames of the coroutine, or
+//!   in what lives in those frames; and it is neither `Send` nor `Sync`, so it stays on the thread.
+//! - Code that suspends the coroutine runs inside it. Why: each call looks; see [`super::chain`].
 
 use core::marker::PhantomData;
 use core::mem::ManuallyDrop;
@@ -13,12 +13,15 @@ use core::ptr::NonNull;
 use leno_context::control::Control;
 use leno_context::{Status, unwind, word};
 
+use super::chain;
 use crate::Exiting;
 
 /// A body's way out: hands values to whoever resumed the coroutine.
 ///
 /// A coroutine further in may use the suspender of one further out, if it borrows it (see
-/// [`crate::scope`]): then the outer one suspends, with everything between the two.
+/// [`crate::scope`]): then the outer one suspends, with everything between the two. Code that borrows
+/// the suspender but does not run inside its coroutine, such as a child of `leno::kernel::scope`, cannot:
+/// suspending panics there.
 pub struct Suspender<In, Out> {
     control: NonNull<Control>,
     types: PhantomData<fn(Out) -> In>,
@@ -34,8 +37,15 @@ impl<In, Out> Suspender<In, Out> {
 
     #[inline(always)]
     fn control(&self) -> &Control {
-        // SAFETY: the coroutine is running (see the module), so its block is live.
+        // SAFETY: the coroutine has not ended (see the module), so its block is live.
         unsafe { self.control.as_ref() }
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn assert_inside(&self) {
+        // SAFETY: it has not ended, and is of this thread (see the module).
+        unsafe { chain::assert_inside(self.control, "the suspender") };
     }
 
     /// Hands `out` to whoever resumed this coroutine. Returns the input it is next resumed with.
@@ -45,13 +55,15 @@ impl<In, Out> Suspender<In, Out> {
     /// destructors run. Code that catches the unwinding with `catch_unwind` should let it go on.
     ///
     /// # Panics
-    /// Aborts the process, with a message, when called while this coroutine's own stack unwinds;
-    /// in destructors use [`Self::try_suspend`].
+    /// When the calling code does not run inside this coroutine. Aborts the process, with a message, when
+    /// called while this coroutine's own stack unwinds; in destructors use [`Self::try_suspend`].
     #[inline(always)]
+    #[track_caller]
     pub fn suspend(&self, out: Out) -> In {
+        self.assert_inside();
         let out = ManuallyDrop::new(out);
-        // SAFETY: the coroutine is running on this thread, on the chain of the calling code; its
-        // resumer unpacks an `Out` at once.
+        // SAFETY: the coroutine is running on this thread, on the chain of the calling code, as was just
+        // found out; its resumer unpacks an `Out` at once.
         let word = unsafe { unwind::suspend(self.control(), word::pack(&out)) };
         // SAFETY: a resumer packs an `In` and stays until it is read.
         unsafe { word::unpack(word) }
@@ -61,7 +73,12 @@ impl<In, Out> Suspender<In, Out> {
     ///
     /// # Errors
     /// [`Exiting`] while this coroutine's own stack unwinds.
+    ///
+    /// # Panics
+    /// When the calling code does not run inside this coroutine.
+    #[track_caller]
     pub fn try_suspend(&self, out: Out) -> Result<In, Exiting<Out>> {
+        self.assert_inside();
         if !unwind::can_suspend(self.control()) {
             return Err(Exiting(out));
         }

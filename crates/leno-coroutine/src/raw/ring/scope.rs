@@ -14,6 +14,7 @@ use leno_context::unwind;
 use super::drain::first_to_raise;
 use super::{Ring, spawn_in};
 use crate::Builder;
+use crate::raw::chain::Owner;
 use crate::ring::{Member, SpawnError};
 
 /// Adds members that may borrow from outside the scope; made by [`scope`].
@@ -89,7 +90,8 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// Adds a member that may borrow for `'scope`, with the default stack. It runs next.
     ///
     /// # Panics
-    /// When there is no memory for a stack; [`Self::spawn_with`] returns an error instead.
+    /// When there is no memory for a stack; [`Self::spawn_with`] returns an error instead. When the calling
+    /// code does not run inside the coroutine that has entered the ring.
     #[track_caller]
     pub fn spawn<F: FnOnce() + 'scope>(&'scope self, body: F) -> Member {
         match self.spawn_with(Builder::new(), body) {
@@ -102,6 +104,9 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     ///
     /// # Errors
     /// When there is no stack of that size.
+    ///
+    /// # Panics
+    /// When the calling code does not run inside the coroutine that has entered the ring.
     #[track_caller]
     pub fn spawn_with<F: FnOnce() + 'scope>(
         &'scope self,
@@ -110,6 +115,8 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     ) -> Result<Member, SpawnError> {
         // SAFETY: `self` exists only while `scope` runs, which has not left the ring yet.
         let ring = unsafe { self.ring.as_ref() };
+        // SAFETY: the scope is in frames of the ring's host, and stays on their thread.
+        unsafe { Owner::of(ring.host).assert_inside("a ring's scope") };
         // SAFETY: and which drains it before `'scope` ends.
         unsafe { spawn_in(ring, builder, Location::caller(), body) }
     }

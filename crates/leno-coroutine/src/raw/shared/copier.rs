@@ -45,6 +45,8 @@ struct Call {
 pub(super) struct Copier {
     control: NonNull<Control>,
     calls: Vec<Call>,
+    /// What unwinders find below its base frame: nothing. Whoever made it has long gone on.
+    bottom: Context,
 }
 
 /// What a caller asks for; it stays in the caller's frame until the copier has read it.
@@ -72,7 +74,8 @@ pub(super) fn of_this_thread() -> Result<NonNull<Copier>, StackError> {
     let control = made.map_err(|(why, _)| why)?;
     // It lives as long as the thread, and is no coroutine of the user's.
     thread::current().count_live(-1);
-    let copier = NonNull::from_mut(Box::leak(Box::new(Copier { control, calls: Vec::new() })));
+    let copier = Copier { control, calls: Vec::new(), bottom: Context::empty() };
+    let copier = NonNull::from_mut(Box::leak(Box::new(copier)));
     slot.set(copier.as_ptr().cast());
     free_at_thread_exit();
     // SAFETY: just made.
@@ -216,6 +219,8 @@ unsafe extern "C-unwind" fn main(word: Word, _go: usize, control: *mut Control) 
     // SAFETY: whoever made the copier waits for this.
     let (mut word, mut code) =
         unsafe { switch::transfer(block.context(), block.back(), EMPTY, code::SUSPENDED) };
+    // SAFETY: the copier lives as long as this loop.
+    block.set_parent(unsafe { &raw mut (*copier).bottom });
     loop {
         // SAFETY: as above.
         let copier = unsafe { &mut *copier };

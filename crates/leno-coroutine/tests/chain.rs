@@ -1,0 +1,170 @@
+//! What belongs to a coroutine is used by code that runs inside it, or refused.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use leno_coroutine::{Builder, Coroutine, Scope, Step, Suspender, ring, scope};
+
+type Lent = &'static Suspender<(), u32>;
+
+thread_local!(static LENT: Cell<Option<Lent>> = const { Cell::new(None) });
+
+/// Lets code outside of its coroutine reach a suspender, as a scoped thread-local would.
+fn lend(co: &Suspender<(), u32>) {
+    // SAFETY: the coroutine lives as long as the test uses it.
+    LENT.set(Some(unsafe { &*(&raw const *co) }));
+}
+
+fn lent() -> Lent {
+    LENT.get().expect("a suspender was lent")
+}
+
+/// The message with which `f` panics.
+fn refusal(f: impl FnOnce()) -> String {
+    let payload = catch_unwind(AssertUnwindSafe(f)).expect_err("it is refused");
+    payload.downcast_ref::<String>().expect("a message").clone()
+}
+
+/// Suspended with its suspender lent.
+fn suspended() -> Coroutine<(), u32, &'static str> {
+    let body = |co: &Suspender<(), u32>, ()| {
+        lend(co);
+        co.suspend(1);
+        "the end"
+    };
+    let outer = Builder::new().name("outer").coroutine(body).unwrap();
+    assert_eq!(outer.resume(()), Step::Suspended(1));
+    outer
+}
+
+#[test]
+fn a_suspender_of_a_suspended_coroutine_is_refused_on_the_threads_own_stack() {
+    let outer = suspended();
+    let said = refusal(|| lent().suspend(2));
+    assert!(said.contains("the suspender of coroutine 'outer' (created at "), "{said}");
+    assert!(said.contains("does not run inside it"), "{said}");
+    assert_eq!(outer.resume(()), Step::Finished("the end"), "nothing has happened to it");
+}
+
+#[test]
+fn a_suspender_of_a_suspended_coroutine_is_refused_in_another_one_and_both_are_named() {
+    let outer = suspended();
+    let body = |_: &Suspender<(), ()>, ()| refusal(|| lent().suspend(2));
+    let other = Builder::new().name("other").coroutine(body).unwrap();
+    let said = other.resume(()).finished().expect("it has caught the refusal");
+    assert!(said.contains("coroutine 'outer'") && said.contains("coroutine 'other'"), "{said}");
+    assert_eq!(outer.resume(()), Step::Finished("the end"));
+}
+
+#[test]
+fn every_way_to_suspend_is_refused() {
+    use leno_coroutine::Suspend;
+    let outer = suspended();
+    for said in [
+        refusal(|| lent().try_suspend(2).unwrap()),
+        refusal(|| Suspend::suspend(lent(), 2)),
+        refusal(|| lent().map(|()| (), |n: u32| n).suspend(2)),
+    ] {
+        assert!(said.contains("coroutine 'outer'"), "{said}");
+    }
+    assert_eq!(outer.resume(()), Step::Finished("the end"));
+}
+
+#[test]
+fn what_was_to_be_given_is_dropped_by_a_refusal() {
+    thread_local!(static LENT: Cell<Option<&'static Suspender<(), std::rc::Rc<()>>>> = const { Cell::new(None) });
+    let outer = Coroutine::new(|co: &Suspender<(), std::rc::Rc<()>>, ()| {
+        // SAFETY: as in `lend`.
+        LENT.set(Some(unsafe { &*(&raw const *co) }));
+        co.suspend(std::rc::Rc::new(()));
+    });
+    drop(outer.resume(()));
+    let given = std::rc::Rc::new(());
+    let out = given.clone();
+    refusal(|| LENT.get().expect("lent").suspend(out));
+    assert_eq!(std::rc::Rc::strong_count(&given), 1);
+    assert_eq!(outer.resume(()), Step::Finished(()));
+}
+
+#[test]
+fn a_coroutine_further_in_suspends_one_further_out() {
+    let outer = Coroutine::new(|co: &Suspender<(), u32>, ()| {
+        scope(|s| {
+            let inner = s.coroutine(|_: &Suspender<(), ()>, ()| {
+                let innermost = Coroutine::new(|_: &Suspender<(), ()>, ()| lent().suspend(7));
+                innermost.resume(());
+                co.suspend(8);
+            });
+            lend(co);
+            inner.resume(());
+        });
+        ring::scope(|s| {
+            s.spawn(|| co.suspend(9));
+            ring::run();
+        });
+    });
+    for n in 7..10 {
+        assert_eq!(outer.resume(()), Step::Suspended(n));
+    }
+    assert_eq!(outer.resume(()), Step::Finished(()));
+}
+
+#[test]
+fn a_scope_of_a_suspended_coroutine_is_refused() {
+    type Lent = &'static Scope<'static, 'static>;
+    thread_local!(static LENT: Cell<Option<Lent>> = const { Cell::new(None) });
+    let body = |co: &Suspender<(), ()>, ()| {
+        scope(|s| {
+            // SAFETY: the scope is there as long as the test uses it, and is given nothing that borrows.
+            LENT.set(Some(unsafe { &*(&raw const *s).cast() }));
+            co.suspend(());
+        });
+    };
+    let outer = Builder::new().name("outer").coroutine(body).unwrap();
+    assert_eq!(outer.resume(()), Step::Suspended(()));
+    let said =
+        refusal(|| drop(LENT.get().expect("lent").coroutine(|_: &Suspender<(), ()>, ()| ())));
+    assert!(said.contains("a scope of coroutine 'outer'"), "{said}");
+    assert_eq!(outer.resume(()), Step::Finished(()));
+}
+
+#[test]
+fn a_rings_scope_of_a_suspended_coroutine_is_refused() {
+    type Lent = &'static ring::Scope<'static, 'static>;
+    thread_local!(static LENT: Cell<Option<Lent>> = const { Cell::new(None) });
+    let body = |co: &Suspender<(), ()>, ()| {
+        ring::scope(|s| {
+            // SAFETY: the scope is there as long as the test uses it, and is given nothing that borrows.
+            LENT.set(Some(unsafe { &*(&raw const *s).cast() }));
+            co.suspend(());
+        });
+    };
+    let outer = Builder::new().name("outer").coroutine(body).unwrap();
+    assert_eq!(outer.resume(()), Step::Suspended(()));
+    let said = refusal(|| drop(LENT.get().expect("lent").spawn(|| ())));
+    assert!(said.contains("a ring's scope of coroutine 'outer'"), "{said}");
+    assert_eq!(outer.resume(()), Step::Finished(()));
+}
+
+#[test]
+#[cfg_attr(leno_baton, ignore = "the thread backend cannot share stacks")]
+fn a_coroutine_on_a_shared_stack_is_not_suspended_by_one_that_it_has_resumed() {
+    let stacks = leno_coroutine::shared::Stacks::new(2);
+    let body = |_: &Suspender<(), ()>, ()| refusal(|| lent().suspend(2));
+    // SAFETY: it has a stack of its own out of two, and so stays in place.
+    let inner = unsafe { stacks.coroutine(body) }.unwrap();
+    let inner_id = inner.id();
+    let body = move |co: &Suspender<(), u32>, ()| {
+        lend(co);
+        let said = inner.resume(()).finished().expect("it has caught the refusal");
+        co.suspend(1);
+        said
+    };
+    // SAFETY: as above; the other one uses its suspender while it is in place.
+    let outer = unsafe { stacks.coroutine(body) }.unwrap();
+    assert_eq!(outer.resume(()), Step::Suspended(1));
+    let id = outer.id();
+    let said = outer.resume(()).finished().expect("it has ended");
+    assert!(said.contains(&format!("coroutine #{id} ")), "{said}");
+    assert!(said.contains(&format!("coroutine #{inner_id} ")), "{said}");
+}
