@@ -1,12 +1,13 @@
 //! Stack memory and the stack switch under leno's coroutines.
 //!
-//! This crate knows six things and nothing about scheduling:
+//! This crate knows seven things and nothing about scheduling:
 //!
 //! - [`switch`]: leave one context, continue another. The only assembly of the project.
 //! - [`stack`]: where stacks come from: slabs with guard pages, a bounded pool, its figures.
 //! - [`control`]: the block at the top of every coroutine's stack: state, name, how to end it.
 //! - [`interrupt`]: preempting code at any instruction, by a signal that injects a call.
 //! - [`user`]: calls of user code, and the sections in which there must be none.
+//! - [`last_words`]: messages that must not fail.
 //! - [`overflow`]: a message instead of a segmentation fault, and [`check_stack`].
 //!
 //! It is the floor other crates of leno stand on, not an API for applications: nearly everything
@@ -32,6 +33,7 @@ compile_error!(
 pub mod control;
 mod here;
 pub mod interrupt;
+pub mod last_words;
 mod name;
 mod outermost;
 pub mod overflow;

@@ -110,12 +110,13 @@ pub fn thread_range() -> Option<(usize, usize)> {
 
 #[cfg(not(leno_baton))]
 mod handler {
-    use core::fmt::{self, Write};
+    use core::fmt::Write;
     use core::mem::MaybeUninit;
     use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
     use std::sync::Once;
 
     use crate::control;
+    use crate::last_words::Buffer;
     use crate::name::Name;
     use crate::stack::{self, Stack};
 
@@ -178,7 +179,7 @@ mod handler {
     }
 
     fn report(stack: &Stack, address: usize) {
-        let mut text = Text { bytes: [0; 768], len: 0 };
+        let mut text = Buffer::new();
         let block = control::owner_of(stack.limit().addr());
         let size = stack.size().bytes() / 1024;
         if block.is_null() {
@@ -205,8 +206,7 @@ mod handler {
                 block.site(),
             );
         }
-        // SAFETY: a plain write of initialised bytes.
-        unsafe { libc::write(2, text.bytes.as_ptr().cast(), text.len) };
+        text.flush();
     }
 
     unsafe fn pass_on(signal: i32, info: *mut libc::siginfo_t, ucontext: *mut libc::c_void) {
@@ -228,21 +228,5 @@ mod handler {
         let handler = unsafe { core::mem::transmute::<usize, Full>(before) };
         // SAFETY: called as the kernel would.
         unsafe { handler(signal, info, ucontext) }
-    }
-
-    /// A buffer that formatting can write to inside a signal handler; what does not fit is cut.
-    struct Text {
-        bytes: [u8; 768],
-        len: usize,
-    }
-
-    impl Write for Text {
-        fn write_str(&mut self, text: &str) -> fmt::Result {
-            let room = self.bytes.len() - self.len;
-            let n = text.len().min(room);
-            self.bytes[self.len..self.len + n].copy_from_slice(&text.as_bytes()[..n]);
-            self.len += n;
-            Ok(())
-        }
     }
 }

@@ -9,12 +9,14 @@
 //! how many and names some. Nothing here runs user code.
 
 use core::cell::{Cell, UnsafeCell};
+use core::fmt;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use std::sync::OnceLock;
 
 use crate::control::{self, Kind};
 use crate::interrupt::Interrupts;
+use crate::last_words;
 use crate::outermost::Outermost;
 use crate::stack::pool::Cache;
 use crate::switch;
@@ -123,7 +125,6 @@ impl Drop for Guard {
         if slot.is_null() {
             return;
         }
-        let leaked = leaked();
         switch::set_thread_slot(core::ptr::null());
         // SAFETY: leaked by `first_use`, reachable only through the slot just cleared.
         let thread = unsafe { &mut *slot };
@@ -134,34 +135,37 @@ impl Drop for Guard {
             // SAFETY: as above, and no coroutine of this thread is left that could refer to it.
             return drop(unsafe { Box::from_raw(slot) });
         }
-        let name = std::thread::current().name().unwrap_or("unnamed").to_owned();
-        eprintln!(
-            "leno: thread '{name}' ended with {left} coroutine{} alive: leaked, not unwound; drop \
-             them before the thread ends, leave them to a scope, or end a ring's members with \
-             ring::drain{leaked}",
+        last_words::say(format_args!(
+            "thread '{}' ended with {left} coroutine{} alive: leaked, not unwound; drop them before the \
+             thread ends, leave them to a scope, or end a ring's members with ring::drain{}",
+            std::thread::current().name().unwrap_or("unnamed"),
             if left == 1 { "" } else { "s" },
-        );
+            Leaked { thread: thread.number, left },
+        ));
     }
 }
 
-/// Some of the coroutines of this thread that are alive, as a list to end a message with.
-fn leaked() -> String {
-    const SHOWN: usize = 3;
-    if current().live() == 0 {
-        return String::new();
+/// Some of the coroutines that a thread leaves behind, as a list to end a message with.
+struct Leaked {
+    thread: u32,
+    left: usize,
+}
+
+impl fmt::Display for Leaked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SHOWN: usize = 3;
+        // SAFETY: live: this thread, to which they belong, is here.
+        let blocks = control::of_thread(self.thread).map(|block| unsafe { block.as_ref() });
+        // Who is on a home is not known here.
+        let coroutines = blocks.filter(|block| block.kind() != Kind::Home);
+        let mut shown = 0;
+        for block in coroutines.take(SHOWN) {
+            f.write_str(if shown == 0 { ": " } else { ", " })?;
+            write!(f, "{} {} (created at {})", block.noun(), block.shown(), block.site())?;
+            shown += 1;
+        }
+        if self.left > SHOWN && shown > 0 { f.write_str(", ..") } else { Ok(()) }
     }
-    let blocks = control::of_this_thread();
-    // SAFETY: live: this thread, to which they belong, is here.
-    let blocks = blocks.iter().map(|block| unsafe { block.as_ref() });
-    // Who is on a home is not known here.
-    let coroutines = blocks.filter(|block| block.kind() != Kind::Home);
-    let shown = coroutines.take(SHOWN).enumerate().map(|(n, block)| {
-        let before = if n == 0 { ": " } else { ", " };
-        format!("{before}{} {} (created at {})", block.noun(), block.shown(), block.site())
-    });
-    let text: String = shown.collect();
-    let more = current().live() > SHOWN && !text.is_empty();
-    if more { text + ", .." } else { text }
 }
 
 /// Whether this OS thread is at its end, running destructors of thread-locals. Then nothing may be

@@ -12,11 +12,13 @@
 //! carries the id of its target: when the target was suspended by a coroutine further in, exit
 //! is raised there and passes through every base up to the target's.
 
+use core::fmt;
 use std::any::Any;
 use std::backtrace::Backtrace;
 use std::panic::resume_unwind;
 
 use crate::control::Control;
+use crate::last_words;
 use crate::sanitizer;
 use crate::switch;
 use crate::word::{EMPTY, Word};
@@ -145,7 +147,7 @@ pub fn may_suspend(control: &Control) {
         // Either its stack unwinds (then this aborts) or it has caught its exit (then it exits).
         exit(control);
     }
-    give_up(&format!(
+    give_up(format_args!(
         "coroutine {} (created at {}) tried to suspend while its own stack unwinds: nobody could \
          finish the unwinding; use `try_suspend` in destructors",
         control.shown(),
@@ -242,9 +244,11 @@ pub fn can_show(control: &Control) -> bool {
     }
 }
 
-/// Ends the process because going on would be unsound, saying why.
+/// Ends the process because going on would be unsound, saying why: give it `format_args!`. It never
+/// unwinds, whatever becomes of the message; see [`crate::last_words`].
 #[cold]
-pub fn give_up(why: &str) -> ! {
-    eprintln!("leno: {why}");
+#[inline(never)]
+pub fn give_up(why: impl fmt::Display) -> ! {
+    last_words::say(format_args!("{why}"));
     std::process::abort()
 }

@@ -209,7 +209,7 @@ mod checks {
             return;
         }
         let (caller, site) = (Location::caller(), SITE.get().expect("one is open"));
-        crate::unwind::give_up(&format!(
+        crate::unwind::give_up(format_args!(
             "user code is called, or a stack left, at {caller} inside a critical section of leno's (the \
              last was opened at {site}): this is a bug of leno's"
         ));

@@ -1,5 +1,7 @@
 //! What belongs to a coroutine is used by code that runs inside it, or refused.
 
+mod support;
+
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -167,4 +169,18 @@ fn a_coroutine_on_a_shared_stack_is_not_suspended_by_one_that_it_has_resumed() {
     let said = outer.resume(()).finished().expect("it has ended");
     assert!(said.contains(&format!("coroutine #{id} ")), "{said}");
     assert!(said.contains(&format!("coroutine #{inner_id} ")), "{said}");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+#[cfg_attr(not(debug_assertions), ignore = "debug builds look")]
+fn a_stack_that_is_left_in_a_critical_section_ends_a_debug_build() {
+    const TEST: &str = "a_stack_that_is_left_in_a_critical_section_ends_a_debug_build";
+    if !support::plays(TEST) {
+        support::rerun(TEST).aborted().said("a stack left, at ").said("inside a critical section");
+        return;
+    }
+    let inner = Coroutine::new(|_: &Suspender<(), ()>, ()| ());
+    let _section = leno_context::user::Section::open();
+    inner.resume(());
 }

@@ -355,7 +355,7 @@ fn report_given_up(co: Co, task: &Task) {
     let (name, site) = (about.name.or_id(co.bits()), about.site);
     let who = format!("coroutine {name} (spawned at {site}) {why}");
     if task.borrows.get() {
-        unwind::give_up(&format!("{who}; aborting, because it may borrow from its scope"));
+        unwind::give_up(format_args!("{who}; aborting, because it may borrow from its scope"));
     }
     eprintln!("leno: {who}; its stack is leaked");
 }

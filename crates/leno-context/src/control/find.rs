@@ -47,11 +47,15 @@ pub fn block_at(address: usize) -> Option<NonNull<Control>> {
 /// The control blocks of all live coroutines of this thread that have a stack to themselves, and
 /// of all homes.
 pub fn of_this_thread() -> Vec<NonNull<Control>> {
-    let thread = thread::current().number();
-    let slots = stack::slab::all().flat_map(|slab| {
-        slab.used_by(Some(thread)).map(move |slot| block_of(&Stack::of(slab, slot)))
+    of_thread(thread::current().number()).collect()
+}
+
+/// The same of the thread with this number.
+pub(crate) fn of_thread(number: u32) -> impl Iterator<Item = NonNull<Control>> {
+    let slots = stack::slab::all().flat_map(move |slab| {
+        slab.used_by(Some(number)).map(move |slot| block_of(&Stack::of(slab, slot)))
     });
-    slots.filter_map(NonNull::new).collect()
+    slots.filter_map(NonNull::new)
 }
 
 /// Marks the stack of a coroutine that may change threads: it is then listed with no thread's

@@ -18,6 +18,7 @@ mod find;
 mod spare;
 
 pub use create::{create, release, set_up, start_at};
+pub(crate) use find::of_thread;
 pub use find::{block_at, current, of_this_thread, owner_of, resumer_of, set_wandering};
 pub use spare::{give_back_block, spare_block};
 

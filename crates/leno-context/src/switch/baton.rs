@@ -150,8 +150,9 @@ fn carry(carried: Carried) {
     if let Err(payload) = ended
         && !payload.is::<CarrierEnds>()
     {
-        eprintln!("leno: a panic left a coroutine's base under the baton backend");
-        std::process::abort();
+        // Its `Drop` may panic, too.
+        core::mem::forget(payload);
+        crate::unwind::give_up("a panic left a coroutine's base under the baton backend");
     }
 }
 

@@ -26,10 +26,11 @@ pub(crate) use backend::{base_return_address, set_thread_slot, thread_slot};
 pub(crate) use backend::{Carrier, own_control, retire};
 
 use crate::sanitizer;
+use crate::user;
 use crate::word::Word;
 
 /// Leaves the running context in `from`, continues `to`, and returns what whoever comes back
-/// brings along.
+/// brings along. No [`crate::user::Section`] is open on the thread: debug builds end the process if one is.
 ///
 /// # Safety
 /// - `to` was left by [`transfer`], or entered by a fresh coroutine's set-up, and is continued at
@@ -38,12 +39,14 @@ use crate::word::Word;
 /// - `word` and `code` mean to `to` what it expects.
 /// - Both belong to the calling OS thread, or their owner has promised that they may move.
 #[inline(always)]
+#[track_caller]
 pub unsafe fn transfer(
     from: *mut Context,
     to: *const Context,
     word: Word,
     code: usize,
 ) -> (Word, usize) {
+    user::assert_outside();
     // SAFETY: both contexts are valid by the contract.
     unsafe { sanitizer::leave(from, to) };
     // SAFETY: forwarded.
@@ -59,7 +62,9 @@ pub unsafe fn transfer(
 /// As for [`transfer`]; in addition nothing on the running stack is needed any more, except what
 /// `word` points to, until the stack is given back.
 #[inline(always)]
+#[track_caller]
 pub unsafe fn jump(to: *const Context, word: Word, code: usize) -> ! {
+    user::assert_outside();
     // SAFETY: `to` is valid by the contract.
     unsafe { sanitizer::leave_for_good(to) };
     // SAFETY: forwarded.

@@ -20,7 +20,7 @@ impl Drop for Chain {
 #[test]
 fn a_payload_whose_drop_panics_goes_no_further() {
     thread_local!(static DROPPED: Cell<usize> = const { Cell::new(0) });
-    let raised = call(|| resume_unwind(Box::new(Chain(3, &DROPPED)))).map(|()| ()).unwrap_err();
+    let raised = call(|| -> () { resume_unwind(Box::new(Chain(3, &DROPPED))) }).unwrap_err();
     drop(raised);
     assert_eq!(DROPPED.get(), 4);
 }

@@ -252,7 +252,7 @@ impl<In, Out, Ret> Coroutine<In, Out, Ret> {
         let block = self.block();
         if block.state() == State::Running {
             // Resuming borrows the handle, so only unsafe code gets here.
-            unwind::give_up(&format!("coroutine {} was dropped while running", block.shown()));
+            unwind::give_up(format_args!("coroutine {} was dropped while running", block.shown()));
         }
         // SAFETY: live, of this thread, not running, given up by the handle; types as created.
         match unsafe { exit::end::<Out, Ret>(self.control) } {

@@ -115,7 +115,7 @@ pub(crate) fn refused(block: &Control) -> String {
 /// Ends the process because a child cannot be ended, for the reason given.
 #[cold]
 pub(crate) fn abort_scope(why: &str) -> ! {
-    unwind::give_up(&format!("{why}: aborting, because it may borrow from the scope"))
+    unwind::give_up(format_args!("{why}: aborting, because it may borrow from the scope"))
 }
 
 /// Raises what a coroutine has raised while its handle was dropped, unless nothing can be raised

@@ -163,7 +163,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
                 Ended::CannotUnwind => {
                     // SAFETY: still live.
                     let block = unsafe { control.as_ref() };
-                    unwind::give_up(&format!(
+                    unwind::give_up(format_args!(
                         "a scope ended while its coroutine {} (created at {}) was suspended: with \
                          panic = \"abort\" it cannot be unwound; let it finish first",
                         block.shown(),

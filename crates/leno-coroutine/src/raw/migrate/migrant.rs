@@ -12,7 +12,7 @@ use std::sync::Arc;
 use leno_context::control::{self, Kind, bits};
 use leno_context::unwind::{self, code};
 use leno_context::word::{self, Word};
-use leno_context::{State, Status, thread};
+use leno_context::{State, Status, last_words, thread};
 
 use super::{Claim, Refused};
 use crate::migrate::StealError;
@@ -205,11 +205,11 @@ impl<In, Out, Ret> Drop for Inner<In, Out, Ret> {
             Err(_) => matches!(claim.steal(), Ok(true)),
         };
         if !ours {
-            return eprintln!(
-                "leno: migratable coroutine {} was dropped on a thread that cannot end it; its \
-                 stack is leaked",
-                claim.shown()
-            );
+            return last_words::say(format_args!(
+                "migratable coroutine {} was dropped on a thread that cannot end it; its stack is \
+                 leaked",
+                claim.name.or_id(claim.id()),
+            ));
         }
         thread::current().count_live(1);
         // SAFETY: ours, not running (that borrows a handle); types as created.

@@ -51,7 +51,7 @@ impl Ring {
         }
         if cfg!(panic = "abort") {
             if self.borrows {
-                unwind::give_up(&format!(
+                unwind::give_up(format_args!(
                     "a ring's scope ended while its member {} (created at {}) was suspended: with \
                      panic = \"abort\" it cannot be unwound; let it finish first",
                     block.shown(),

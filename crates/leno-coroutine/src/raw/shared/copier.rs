@@ -200,7 +200,7 @@ impl Copier {
         // SAFETY: a caller waits, so it is live.
         let caller = unsafe { call.caller.as_ref() };
         if let Err(obstacle) = home::prepare(caller) {
-            unwind::give_up(&format!("a shared stack cannot be returned to: {obstacle:?}"));
+            unwind::give_up(format_args!("a shared stack cannot be returned to: {obstacle:?}"));
         }
         // SAFETY: prepared; this code runs on the copier's stack.
         unsafe { home::bring_in(call.caller) };
