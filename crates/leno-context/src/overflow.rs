@@ -180,7 +180,8 @@ mod handler {
 
     fn report(stack: &Stack, address: usize) {
         let mut text = Buffer::new();
-        let block = control::owner_of(stack.limit().addr());
+        // SAFETY: not in use, or by the thread that has run into its guard.
+        let block = unsafe { control::owner_of(stack.limit().addr()) };
         let size = stack.size().bytes() / 1024;
         if block.is_null() {
             let _ = writeln!(

@@ -70,8 +70,11 @@ impl Status {
         Status { control, id: control.id() }
     }
 
-    /// The status of the coroutine with this id, whose block `control` is or was.
-    pub fn with_id(control: NonNull<Control>, id: u64) -> Status {
+    /// The status of the coroutine with this id.
+    ///
+    /// # Safety
+    /// `control` is or was its block: memory that leno made for control blocks, and so never unmaps.
+    pub unsafe fn with_id(control: NonNull<Control>, id: u64) -> Status {
         Status { control: control.as_ptr(), id }
     }
 

@@ -1,8 +1,9 @@
 //! What leno keeps per OS thread, behind one pointer the compiler cannot cache.
 //!
-//! [`current`] reads the thread slot of [`crate::switch`] and makes the [`Thread`] on first use;
-//! a program that never uses coroutines never allocates one. The pointer must not be kept across
-//! a switch of a coroutine that may migrate: read it again.
+//! It is a [`Block`], which the thread slot of [`crate::switch`] points to, made on first use: a program
+//! that never uses coroutines never allocates one. The pointer must not be kept across a switch of a
+//! coroutine that may migrate, nor beyond the thread's end. So layers above do not get it: [`Thread`] has
+//! no data, and looks the block up for each call.
 //!
 //! At thread exit a guard gives the cached stacks back. Coroutines still alive then are neither
 //! unwound nor freed (they may borrow other thread-locals): they leak, and a line on stderr says
@@ -39,18 +40,15 @@ pub enum Slot {
     World = 5,
 }
 
-/// One OS thread as leno sees it.
+/// What is kept of one OS thread.
 #[derive(Debug)]
-pub struct Thread {
+pub(crate) struct Block {
     number: u32,
     next_id: Cell<u64>,
     last_id: Cell<u64>,
     live: Cell<usize>,
-    /// Whether coroutines made now on this thread are traced.
-    pub watching: Cell<bool>,
-    /// Units that the running code has left before it is asked whether it may go on; see the kernel's
-    /// budgets. As good as endless where nobody counts.
-    pub units: Cell<i64>,
+    watching: Cell<bool>,
+    units: Cell<i64>,
     slots: [Cell<*mut ()>; 6],
     pub(crate) interrupts: Interrupts,
     outermost: Outermost,
@@ -61,10 +59,10 @@ static NUMBERS: AtomicU32 = AtomicU32::new(1);
 static IDS: AtomicU64 = AtomicU64::new(1);
 const IDS_AT_ONCE: u64 = 1024;
 
-/// This OS thread's block.
+/// This OS thread's block. It is not kept across a switch, nor beyond the end of the thread.
 #[inline(always)]
-pub fn current() -> &'static Thread {
-    let slot = switch::thread_slot().cast::<Thread>();
+pub(crate) fn block() -> &'static Block {
+    let slot = switch::thread_slot().cast::<Block>();
     if slot.is_null() {
         return first_use();
     }
@@ -75,8 +73,8 @@ pub fn current() -> &'static Thread {
 
 #[cold]
 #[inline(never)]
-fn first_use() -> &'static Thread {
-    let thread: *mut Thread = Box::into_raw(Box::new(Thread {
+fn first_use() -> &'static Block {
+    let thread: *mut Block = Box::into_raw(Box::new(Block {
         number: next_number(),
         next_id: Cell::new(0),
         last_id: Cell::new(0),
@@ -121,7 +119,7 @@ struct Guard;
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        let slot = switch::thread_slot().cast::<Thread>().cast_mut();
+        let slot = switch::thread_slot().cast::<Block>().cast_mut();
         if slot.is_null() {
             return;
         }
@@ -175,19 +173,19 @@ impl fmt::Display for Leaked {
 /// the outermost frames no longer return to where they did when the thread first used leno (see
 /// `outermost.rs`). A thread that calls `exit` in its depths is not recognised.
 pub fn is_ending() -> bool {
-    GUARD.try_with(|_| ()).is_err() || current().outermost.has_changed()
+    GUARD.try_with(|_| ()).is_err() || block().outermost.has_changed()
 }
 
-impl Thread {
+impl Block {
     /// This thread's number, unique in the process and never 0.
     #[inline(always)]
-    pub fn number(&self) -> u32 {
+    pub(crate) fn number(&self) -> u32 {
         self.number
     }
 
     /// A fresh coroutine id, unique in the process, never 0.
     #[inline]
-    pub fn fresh_id(&self) -> u64 {
+    pub(crate) fn fresh_id(&self) -> u64 {
         let id = self.next_id.get();
         if id == self.last_id.get() {
             return self.fresh_ids();
@@ -204,20 +202,108 @@ impl Thread {
         first
     }
 
+    /// Counts a coroutine in (`1`) or out (`-1`).
+    #[inline(always)]
+    pub(crate) fn count_live(&self, by: isize) {
+        self.live.set(self.live.get().wrapping_add_signed(by));
+    }
+}
+
+/// The calling OS thread, whichever it is at each call.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Thread {
+    /// Whether coroutines made now on this thread are traced.
+    pub watching: Watching,
+    /// Units that the running code has left before it is asked whether it may go on; see the kernel's
+    /// budgets. As good as endless where nobody counts.
+    pub units: Units,
+}
+
+/// The calling OS thread.
+#[inline(always)]
+pub fn current() -> &'static Thread {
+    &Thread { watching: Watching(()), units: Units(()) }
+}
+
+impl Thread {
+    /// Its number, unique in the process and never 0.
+    #[inline(always)]
+    pub fn number(&self) -> u32 {
+        block().number
+    }
+
     /// How many coroutines of this thread are alive.
     pub fn live(&self) -> usize {
-        self.live.get()
+        block().live.get()
     }
 
     /// Counts a coroutine in (`1`) or out (`-1`).
+    ///
+    /// # Safety
+    /// The coroutine comes to belong to this thread, or no longer does: as long as one is counted the
+    /// thread's block stays.
     #[inline(always)]
-    pub fn count_live(&self, by: isize) {
-        self.live.set(self.live.get().wrapping_add_signed(by));
+    pub unsafe fn count_live(&self, by: isize) {
+        block().count_live(by);
     }
 
     /// A per-thread pointer of a layer above.
+    ///
+    /// # Safety
+    /// The caller is the layer whose slot it is, and puts nothing there that it does not expect to find.
+    /// The reference is not kept across a switch, nor beyond the end of the thread.
     #[inline(always)]
-    pub fn slot(&self, slot: Slot) -> &Cell<*mut ()> {
-        &self.slots[slot as usize]
+    pub unsafe fn slot(&self, slot: Slot) -> &'static Cell<*mut ()> {
+        &block().slots[slot as usize]
+    }
+}
+
+/// See [`Thread::watching`].
+#[derive(Debug)]
+pub struct Watching(());
+
+impl Watching {
+    /// Whether it is so.
+    pub fn get(&self) -> bool {
+        block().watching.get()
+    }
+
+    /// Turns it on or off.
+    pub fn set(&self, on: bool) {
+        block().watching.set(on);
+    }
+}
+
+/// See [`Thread::units`].
+#[derive(Debug)]
+pub struct Units(());
+
+impl Units {
+    /// How many there are.
+    #[inline(always)]
+    pub fn get(&self) -> i64 {
+        block().units.get()
+    }
+
+    /// From now on there are so many.
+    #[inline(always)]
+    pub fn set(&self, units: i64) {
+        block().units.set(units);
+    }
+
+    /// The same; how many there were.
+    #[inline(always)]
+    pub fn replace(&self, units: i64) -> i64 {
+        block().units.replace(units)
+    }
+
+    /// Takes so many; how many are left, which may be less than none.
+    #[inline(always)]
+    pub fn spend(&self, units: u32) -> i64 {
+        let cell = &block().units;
+        let left = cell.get().wrapping_sub(i64::from(units));
+        cell.set(left);
+        left
     }
 }

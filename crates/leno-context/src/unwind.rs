@@ -211,8 +211,11 @@ pub fn is_exit(payload: &(dyn Any + Send)) -> bool {
 
 /// Tells the tools that a coroutine's main has begun. The first thing any [`crate::control::Main`]
 /// does.
+///
+/// # Safety
+/// It is that, and done once.
 #[inline(always)]
-pub fn begun() {
+pub unsafe fn begun() {
     sanitizer::arrive_first();
 }
 

@@ -14,7 +14,7 @@ thread_local!(static LENT: Cell<Option<Lent>> = const { Cell::new(None) });
 /// Lets code outside of its coroutine reach a suspender, as a scoped thread-local would.
 fn lend(co: &Suspender<(), u32>) {
     // SAFETY: the coroutine lives as long as the test uses it.
-    LENT.set(Some(unsafe { &*(&raw const *co) }));
+    LENT.set(Some(unsafe { core::mem::transmute::<&Suspender<(), u32>, Lent>(co) }));
 }
 
 fn lent() -> Lent {
@@ -74,10 +74,13 @@ fn every_way_to_suspend_is_refused() {
 
 #[test]
 fn what_was_to_be_given_is_dropped_by_a_refusal() {
-    thread_local!(static LENT: Cell<Option<&'static Suspender<(), std::rc::Rc<()>>>> = const { Cell::new(None) });
+    type Lent = &'static Suspender<(), std::rc::Rc<()>>;
+    thread_local!(static LENT: Cell<Option<Lent>> = const { Cell::new(None) });
     let outer = Coroutine::new(|co: &Suspender<(), std::rc::Rc<()>>, ()| {
         // SAFETY: as in `lend`.
-        LENT.set(Some(unsafe { &*(&raw const *co) }));
+        LENT.set(Some(unsafe {
+            core::mem::transmute::<&Suspender<(), std::rc::Rc<()>>, Lent>(co)
+        }));
         co.suspend(std::rc::Rc::new(()));
     });
     drop(outer.resume(()));

@@ -125,10 +125,7 @@ impl Co {
 /// When the coroutine is to exit, and its budget is used up, this unwinds its stack.
 #[inline(always)]
 pub fn charge(units: u32) {
-    let cell = &thread::current().units;
-    let left = cell.get() - i64::from(units);
-    cell.set(left);
-    if left < 0 {
+    if thread::current().units.spend(units) < 0 {
         run_out();
     }
 }
@@ -143,8 +140,7 @@ pub fn units_left() -> u64 {
 /// Counts units without looking whether there are any left: the next [`charge`] does.
 #[inline(always)]
 pub fn charge_later(units: u32) {
-    let cell = &thread::current().units;
-    cell.set(cell.get() - i64::from(units));
+    thread::current().units.spend(units);
 }
 
 #[cold]
@@ -163,10 +159,7 @@ pub fn count_operation() {
         !interrupt::is_within(),
         "an operation of leno inside `preempt_anywhere`: put it into a section of `no_preempt`"
     );
-    let cell = &thread::current().units;
-    let left = cell.get() - 1;
-    cell.set(left);
-    if left < 0 && preempt() == Wake::Exit {
+    if thread::current().units.spend(1) < 0 && preempt() == Wake::Exit {
         // Its next safepoint is one. Without a budget, as it may be by now, it would find none.
         thread::current().units.set(0);
     }

@@ -116,7 +116,7 @@ impl<T: Send + 'static> Bound<T> {
         if world::is_here() {
             return Err(BoundError::Explored(name));
         }
-        interrupt::prepare(None).map_err(BoundError::Unsupported)?;
+        interrupt::prepare().map_err(BoundError::Unsupported)?;
         // A handler may look at it as long as the thread lives: it is small, and stays.
         let baton: &'static bound::Baton = Box::leak(Box::default());
         let result = Arc::new(Mutex::new(None));

@@ -71,10 +71,7 @@ impl Laps {
 /// keeps the address of one elsewhere in a register for it, and a recursion has none to spare.
 #[inline(always)]
 pub fn enter<const STRIP: u32>() {
-    let units = &thread::current().units;
-    let left = units.get() - 1;
-    units.set(left);
-    if left < 0 {
+    if thread::current().units.spend(1) < 0 {
         run_out::<STRIP>();
     }
 }

@@ -10,7 +10,7 @@ use crate::name::Name;
 use crate::sanitizer;
 use crate::stack::{Stack, StackError, StackSize, pool};
 use crate::switch::{self, Context};
-use crate::thread::{self, Thread};
+use crate::thread::{self, Block};
 
 /// How many copies of a large body may be on the stack at once, in a debug build.
 const BODY_MOVES: usize = 5;
@@ -29,7 +29,7 @@ pub unsafe fn create<F>(
     body: &mut ManuallyDrop<F>,
     main: Main,
 ) -> Result<NonNull<Control>, (StackError, Spec)> {
-    let thread = thread::current();
+    let thread = thread::block();
     let stack = match stack_for::<F>(thread, spec.size) {
         Ok(stack) => stack,
         Err(why) => return Err((why, spec)),
@@ -66,7 +66,7 @@ pub unsafe fn create<F>(
 }
 
 #[inline(always)]
-fn stack_for<F>(thread: &Thread, size: StackSize) -> Result<Stack, StackError> {
+fn stack_for<F>(thread: &Block, size: StackSize) -> Result<Stack, StackError> {
     if size_of::<F>() <= 1024 {
         return pool::take_for(thread, size);
     }
@@ -82,12 +82,12 @@ fn stack_for<F>(thread: &Thread, size: StackSize) -> Result<Stack, StackError> {
 /// `control` is memory for a block that nobody but readers of the tag uses.
 pub unsafe fn set_up(control: *mut Control, spec: Spec, stack: Option<Stack>, main: Main) {
     // SAFETY: forwarded.
-    unsafe { set_up_for(thread::current(), control, spec, stack, main) };
+    unsafe { set_up_for(thread::block(), control, spec, stack, main) };
 }
 
 #[inline(always)]
 unsafe fn set_up_for(
-    thread: &Thread,
+    thread: &Block,
     control: *mut Control,
     spec: Spec,
     stack: Option<Stack>,
@@ -146,7 +146,7 @@ pub(super) unsafe fn no_body(_: *mut u8) {}
 #[cold]
 #[inline(never)]
 unsafe fn set_up_first(
-    thread: &Thread,
+    thread: &Block,
     control: *mut Control,
     spec: Spec,
     stack: Stack,
@@ -162,7 +162,7 @@ unsafe fn set_up_first(
 /// # Safety
 /// `control` was released, and nobody but readers of the tag uses it.
 #[inline(always)]
-unsafe fn set_up_again(thread: &Thread, control: *mut Control, spec: Spec, main: Main) {
+unsafe fn set_up_again(thread: &Block, control: *mut Control, spec: Spec, main: Main) {
     // SAFETY: a block, and ours.
     let block = unsafe { &*control };
     block.kind.set(spec.kind);
@@ -199,7 +199,7 @@ pub unsafe fn start_at(control: NonNull<Control>, limit: *mut u8, top: *mut u8) 
 /// stack, and nobody uses the block afterwards (reading its tag excepted).
 #[inline(always)]
 pub unsafe fn release(control: NonNull<Control>) {
-    let thread = thread::current();
+    let thread = thread::block();
     // SAFETY: live by the contract.
     let block = unsafe { control.as_ref() };
     block.mark(bits::FINISHED);

@@ -14,11 +14,17 @@ pub fn current() -> *mut Control {
     #[cfg(leno_baton)]
     return switch::own_control();
     #[cfg(not(leno_baton))]
-    owner_of(switch::stack_pointer())
+    // SAFETY: on the stack that runs.
+    unsafe {
+        owner_of(switch::stack_pointer())
+    }
 }
 
 /// The control block of the coroutine whose stack `address` is on; null if none.
-pub fn owner_of(address: usize) -> *mut Control {
+///
+/// # Safety
+/// If it is a stack of leno's, then one in use by this thread.
+pub unsafe fn owner_of(address: usize) -> *mut Control {
     let Some(block) = block_at(address) else { return core::ptr::null_mut() };
     // SAFETY: live.
     let control = unsafe { block.as_ref() };
@@ -27,13 +33,19 @@ pub fn owner_of(address: usize) -> *mut Control {
 
 /// Whoever has resumed the coroutine of `control`, which is running: the coroutine on whose stack
 /// the resumer waits; null for a plain thread.
-pub fn resumer_of(control: &Control) -> *mut Control {
+///
+/// # Safety
+/// It runs on this thread, or waits for a coroutine that it has resumed.
+pub unsafe fn resumer_of(control: &Control) -> *mut Control {
     // SAFETY: the resumer of a running coroutine waits there.
     let waits = unsafe { &*control.back() };
     #[cfg(leno_baton)]
     return waits.whose();
     #[cfg(not(leno_baton))]
-    owner_of(waits.stack_pointer())
+    // SAFETY: the stack on which the resumer waits.
+    unsafe {
+        owner_of(waits.stack_pointer())
+    }
 }
 
 /// The control block at the top of the stack that `address` is on, which may be a home's.
@@ -47,7 +59,7 @@ pub fn block_at(address: usize) -> Option<NonNull<Control>> {
 /// The control blocks of all live coroutines of this thread that have a stack to themselves, and
 /// of all homes.
 pub fn of_this_thread() -> Vec<NonNull<Control>> {
-    of_thread(thread::current().number()).collect()
+    of_thread(thread::block().number()).collect()
 }
 
 /// The same of the thread with this number.

@@ -10,6 +10,10 @@
 //! - everything else belongs to the thread the coroutine belongs to. All of it is in cells: a
 //!   handle may still look at the tag while the block already serves another coroutine.
 //!
+//! A reference to a [`Control`] is had by `unsafe` code only: whoever makes one out of the addresses that this
+//! module gives keeps the protocol of the block's state with all that its methods and fields allow. Safe
+//! code gets addresses, ids and copies.
+//!
 //! Invariant: a context is continued only while the tag says New or Suspended, and the tag says
 //! Running from then on until it is left again.
 

@@ -8,7 +8,7 @@ use super::{Hook, Interrupts, Unsupported};
 ///
 /// # Errors
 /// Always.
-pub fn prepare(_: Option<Hook>) -> Result<(), Unsupported> {
+pub(super) fn prepare(_: Option<Hook>) -> Result<(), Unsupported> {
     Err(Unsupported::Platform)
 }
 

@@ -7,7 +7,7 @@ use core::sync::atomic::{
 use std::alloc::{GlobalAlloc, Layout};
 
 use crate::switch;
-use crate::thread::Thread;
+use crate::thread::Block;
 
 /// An allocator around another one: code is not interrupted while it allocates.
 ///
@@ -30,7 +30,7 @@ pub struct GuardedAllocator<A>(pub A);
 /// Counts a section in and out. On a thread that has never used leno there is nothing to count.
 #[inline(always)]
 fn guarded<R>(f: impl FnOnce() -> R) -> R {
-    let slot = switch::thread_slot().cast::<Thread>();
+    let slot = switch::thread_slot().cast::<Block>();
     // SAFETY: null, or the thread's block, which is freed after the slot was cleared. No allocation
     // happens between the two, as the block is freed by one itself: see below.
     let Some(own) = (unsafe { slot.as_ref() }) else { return f() };

@@ -78,13 +78,14 @@ impl Baton {
         }
     }
 
-    /// Runs the thread until it suspends or ends, or until this time is over.
+    /// Runs the thread until it suspends or ends, or until this time is over. A time beyond what the clock
+    /// can tell is none.
     pub fn attach(&self, time: Option<Duration>) -> Turned {
         if self.has_ended() {
             return Turned::Ended;
         }
         let preempted = self.preempted.load(SeqCst);
-        let mut until = time.map(|time| Instant::now() + time);
+        let mut until = time.and_then(|time| Instant::now().checked_add(time));
         self.give(BOUND);
         while self.turn.load(SeqCst) == BOUND {
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
@@ -115,15 +116,21 @@ impl Baton {
         }
     }
 
-    /// The thread's side: waits for its first turn, runs `f`, which must not unwind, and ends.
+    /// The thread's side: waits for its first turn, runs `f`, and ends, also if it unwinds.
     pub fn run(&'static self, f: impl FnOnce()) {
+        struct End(&'static Baton);
+        impl Drop for End {
+            fn drop(&mut self) {
+                thread::block().interrupts.baton.store(core::ptr::null_mut(), SeqCst);
+                self.0.give(ENDED);
+            }
+        }
         self.thread.store(sample::thread_id(), SeqCst);
-        let own = &thread::current().interrupts;
+        let own = &thread::block().interrupts;
         self.await_turn();
         own.baton.store((&raw const *self).cast_mut(), SeqCst);
+        let _end = End(self);
         f();
-        thread::current().interrupts.baton.store(core::ptr::null_mut(), SeqCst);
-        self.give(ENDED);
     }
 
     fn give(&self, turn: u32) {
@@ -142,7 +149,7 @@ impl Baton {
 /// Gives the turn of the calling thread back to its attacher until that attaches it again; whether the
 /// thread is bound.
 pub fn suspend() -> bool {
-    let baton = &thread::current().interrupts.baton;
+    let baton = &thread::block().interrupts.baton;
     // SAFETY: null, or a baton that is there for ever.
     let Some(own) = (unsafe { baton.load(SeqCst).as_ref() }) else { return false };
     if own.turn.load(SeqCst) == BOUND {

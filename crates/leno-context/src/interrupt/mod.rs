@@ -30,6 +30,7 @@
 
 mod allocator;
 pub mod bound;
+mod region;
 mod sample;
 
 #[cfg_attr(
@@ -53,22 +54,18 @@ mod sample;
 mod backend;
 
 pub use allocator::GuardedAllocator;
-pub use backend::{arm, disarm, prepare};
+pub use backend::{arm, disarm};
+pub use region::{Held, Within, enter, hold, is_within};
 pub use sample::{Sample, sample, thread_id};
 
 use core::cell::Cell;
 use core::fmt;
-use core::marker::PhantomData;
-use core::ptr::NonNull;
-use core::sync::atomic::{
-    AtomicPtr, AtomicU32,
-    Ordering::{Relaxed, SeqCst},
-    compiler_fence,
-};
+use core::sync::atomic::{AtomicPtr, AtomicU32};
 use core::time::Duration;
 
+use self::region::Regions;
 use crate::control::Control;
-use crate::thread::{self, Thread};
+use crate::thread::Block;
 
 /// What is called in the middle of the interrupted code, on its stack, with all registers saved. It
 /// must not unwind, and returns on the thread on which it was called.
@@ -84,6 +81,8 @@ pub const SOON: Duration = Duration::from_micros(100);
 pub(crate) struct Interrupts {
     /// The coroutine that may be interrupted while code runs on its stack.
     pub(crate) within: AtomicPtr<Control>,
+    /// The regions that were entered, which the handler does not look at.
+    pub(crate) regions: Regions,
     /// The coroutine that was interrupted, from the handler to the hook.
     pub(crate) interrupted: AtomicPtr<Control>,
     /// How many guarded sections the thread is in.
@@ -104,6 +103,7 @@ impl Interrupts {
     pub(crate) const fn new() -> Interrupts {
         Interrupts {
             within: AtomicPtr::new(core::ptr::null_mut()),
+            regions: Regions::new(),
             interrupted: AtomicPtr::new(core::ptr::null_mut()),
             guarded: AtomicU32::new(0),
             is_armed: AtomicU32::new(0),
@@ -120,85 +120,30 @@ impl Interrupts {
     }
 }
 
-/// Opts in: from now until the guard is dropped, the running coroutine may be interrupted at any
-/// instruction on its stack.
+/// Makes it possible in this process to ask where threads are, and to park bound ones.
+///
+/// # Errors
+/// Where code cannot be interrupted.
+pub fn prepare() -> Result<(), Unsupported> {
+    backend::prepare(None)
+}
+
+/// The same, and has this hook called from now on in the middle of code that was interrupted.
+///
+/// # Errors
+/// Where code cannot be interrupted.
 ///
 /// # Safety
-/// `control` is the running coroutine's, on whose stack the guard is, and stays with this thread.
-/// The code that runs until the guard is dropped keeps the contract of the kernel's
-/// `preempt_anywhere`. [`prepare`] has succeeded.
-pub unsafe fn enter(control: NonNull<Control>) -> Within {
-    let own = &thread::current().interrupts;
-    own.modes.set(backend::modes());
-    let outer = own.within.swap(control.as_ptr(), Relaxed);
-    compiler_fence(SeqCst);
-    Within { outer, local: PhantomData }
-}
-
-/// While this is there, code on its coroutine's stack may be interrupted; see [`enter`].
-#[must_use = "the region ends when this is dropped"]
-#[derive(Debug)]
-pub struct Within {
-    outer: *mut Control,
-    local: PhantomData<*const ()>,
-}
-
-impl Drop for Within {
-    fn drop(&mut self) {
-        compiler_fence(SeqCst);
-        thread::current().interrupts.within.store(self.outer, Relaxed);
-    }
-}
-
-/// Whether the calling code may be interrupted.
-#[inline(always)]
-pub fn is_within() -> bool {
-    !thread::current().interrupts.within.load(Relaxed).is_null()
-}
-
-/// Until the guard is dropped, nothing is interrupted: for what an interruption must not cut in two.
-/// The coroutine may suspend meanwhile; whoever runs then is not concerned.
-#[inline(always)]
-pub fn hold() -> Held {
-    let own = &thread::current().interrupts.within;
-    let within = own.load(Relaxed);
-    own.store(core::ptr::null_mut(), Relaxed);
-    compiler_fence(SeqCst);
-    Held { within, local: PhantomData }
-}
-
-/// See [`hold`].
-#[must_use = "the section ends when this is dropped"]
-#[derive(Debug)]
-pub struct Held {
-    within: *mut Control,
-    local: PhantomData<*const ()>,
-}
-
-impl Held {
-    /// Whether the code around may be interrupted.
-    #[inline(always)]
-    pub fn was_within(&self) -> bool {
-        !self.within.is_null()
-    }
-}
-
-impl Drop for Held {
-    #[inline(always)]
-    fn drop(&mut self) {
-        compiler_fence(SeqCst);
-        // Where it was not within, somebody else may be by now, if this has suspended: then it has
-        // been set by them and is cleared by them, and must not be touched. It never is both.
-        if self.was_within() {
-            thread::current().interrupts.within.store(self.within, Relaxed);
-        }
-    }
+/// The hook is one for all code that opts in, in the whole process. It returns on the thread on which it
+/// was called.
+pub unsafe fn prepare_with(hook: Hook) -> Result<(), Unsupported> {
+    backend::prepare(Some(hook))
 }
 
 /// The calling thread as the handler sees it; `None` if it has never used leno.
 #[allow(dead_code, reason = "not every backend has a handler")]
-pub(crate) fn own_thread() -> Option<&'static Thread> {
-    let slot = crate::switch::thread_slot().cast::<Thread>();
+pub(crate) fn own_thread() -> Option<&'static Block> {
+    let slot = crate::switch::thread_slot().cast::<Block>();
     // SAFETY: the slot holds null or this thread's block, which is freed after the slot was cleared.
     unsafe { slot.as_ref() }
 }

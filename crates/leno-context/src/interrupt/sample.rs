@@ -46,7 +46,7 @@ pub fn thread_id() -> i32 {
 /// Where code cannot be interrupted.
 pub fn sample(thread: i32) -> Result<Option<Sample>, Unsupported> {
     static ONE: Mutex<()> = Mutex::new(());
-    super::prepare(None)?;
+    super::prepare()?;
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     ASKED.store(thread, Release);
     let sent = signal(thread);

@@ -27,7 +27,7 @@ use std::sync::Mutex;
 use super::{Hook, Interrupts, SOON, Unsupported, bound, own_thread, sample};
 use crate::control::{Control, block_of};
 use crate::stack::{self, Stack};
-use crate::thread::{self, Thread};
+use crate::thread::{self, Block};
 
 /// Bytes of the xsave area: legacy region, header, AVX, opmask, upper halves, upper registers, and
 /// what aligning them to 64 may take.
@@ -55,7 +55,7 @@ unsafe extern "C" {
 ///
 /// # Errors
 /// Where they are not.
-pub fn prepare(hook: Option<Hook>) -> Result<(), Unsupported> {
+pub(super) fn prepare(hook: Option<Hook>) -> Result<(), Unsupported> {
     static PREPARED: Mutex<Option<Result<(), Unsupported>>> = Mutex::new(None);
     let mut prepared = PREPARED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let result = *prepared.get_or_insert_with(|| check_processor().and_then(|()| install()));
@@ -122,7 +122,7 @@ unsafe extern "C" fn on_signal(_: i32, _: *mut libc::siginfo_t, ucontext: *mut l
     unsafe { *errno = before };
 }
 
-fn interrupt(own: &Thread, registers: &mut [libc::greg_t; 23]) {
+fn interrupt(own: &Block, registers: &mut [libc::greg_t; 23]) {
     const RIP: usize = libc::REG_RIP as usize;
     const RSP: usize = libc::REG_RSP as usize;
     let (pc, sp) = (registers[RIP] as usize, registers[RSP] as usize);
@@ -258,7 +258,7 @@ global_asm!(
 
 /// Called by the trampoline.
 extern "C" fn call_hook() {
-    let own = &thread::current().interrupts;
+    let own = &thread::block().interrupts;
     set_modes(own.modes.get());
     let modes = own.modes.get();
     let within = own.interrupted.swap(core::ptr::null_mut(), Relaxed);
@@ -271,7 +271,7 @@ extern "C" fn call_hook() {
     hook();
     // SAFETY: the coroutine is on the thread where it was.
     unsafe { *errno = before };
-    let own = &thread::current().interrupts;
+    let own = &thread::block().interrupts;
     own.modes.set(modes);
     debug_assert!(NonNull::<Control>::new(within).is_some());
     own.within.store(within, SeqCst);
@@ -305,7 +305,7 @@ fn set_modes((mxcsr, control): (u32, u16)) {
 /// Has the calling thread interrupted after so long, once, if it is within then; see
 /// [`super::enter`].
 pub fn arm(after: Duration) {
-    let own = &thread::current().interrupts;
+    let own = &thread::block().interrupts;
     if own.timer.get().is_none() {
         own.timer.set(new_timer());
     }
@@ -316,7 +316,7 @@ pub fn arm(after: Duration) {
 /// Has it not interrupted any more.
 #[inline]
 pub fn disarm() {
-    let own = &thread::current().interrupts;
+    let own = &thread::block().interrupts;
     if own.is_armed.load(Relaxed) != 0 {
         own.is_armed.store(0, SeqCst);
         set(own, Duration::ZERO);

@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use super::slab::{self, Slab};
 use super::{CLASSES, Stack, StackError, StackSize, guard};
-use crate::thread::{self, Thread};
+use crate::thread::{self, Block};
 
 const CACHED: usize = 64;
 const BATCH: usize = 32;
@@ -60,13 +60,17 @@ fn pool() -> MutexGuard<'static, Pool> {
 ///
 /// # Errors
 /// When the system has no more memory, address space or guard pages; nothing is lost then.
+///
+/// # Safety
+/// A control block is set up at its top before anyone looks for the coroutines of this thread, or it is
+/// given back.
 #[inline]
-pub fn take(size: StackSize) -> Result<Stack, StackError> {
-    take_for(thread::current(), size)
+pub unsafe fn take(size: StackSize) -> Result<Stack, StackError> {
+    take_for(thread::block(), size)
 }
 
 #[inline(always)]
-pub(crate) fn take_for(thread: &Thread, size: StackSize) -> Result<Stack, StackError> {
+pub(crate) fn take_for(thread: &Block, size: StackSize) -> Result<Stack, StackError> {
     // SAFETY: only this thread touches its cache, and no reference outlives this function.
     let cache = unsafe { &mut *thread.cache.get() };
     let stack = match cache.classes[size.class()].pop() {
@@ -77,14 +81,17 @@ pub(crate) fn take_for(thread: &Thread, size: StackSize) -> Result<Stack, StackE
     Ok(stack)
 }
 
-/// Gives a stack back that nobody runs on or refers to any more.
+/// Gives a stack back.
+///
+/// # Safety
+/// Nobody runs on it or refers to it any more.
 #[inline]
-pub fn give_back(stack: Stack) {
-    give_back_to(thread::current(), stack);
+pub unsafe fn give_back(stack: Stack) {
+    give_back_to(thread::block(), stack);
 }
 
 #[inline(always)]
-pub(crate) fn give_back_to(thread: &Thread, stack: Stack) {
+pub(crate) fn give_back_to(thread: &Block, stack: Stack) {
     stack.slab.owner(stack.slot).store(0, Relaxed);
     // SAFETY: only this thread touches its cache, and no reference outlives this function.
     let cache = unsafe { &mut *thread.cache.get() };

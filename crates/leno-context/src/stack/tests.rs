@@ -1,5 +1,15 @@
 use super::*;
 
+fn taken(size: StackSize) -> Stack {
+    // SAFETY: it is given back, and nobody looks for coroutines of this thread.
+    unsafe { take(size) }.unwrap()
+}
+
+fn returned(stack: Stack) {
+    // SAFETY: nobody runs on it.
+    unsafe { give_back(stack) };
+}
+
 #[test]
 fn sizes_are_hints_with_a_minimum() {
     for asked in [0, 1, MIN_SIZE] {
@@ -26,38 +36,38 @@ fn strides_are_odd_numbers_of_pages() {
 
 #[test]
 fn a_stack_is_found_by_any_address_in_it() {
-    let stack = take(StackSize::DEFAULT).unwrap();
+    let stack = taken(StackSize::DEFAULT);
     let found = |address| locate(address).map(|(_, slot, guard)| (slot, guard));
     assert_eq!(found(stack.limit().addr()), Some((stack.slot, false)));
     assert_eq!(found(stack.top().addr() - 1), Some((stack.slot, false)));
     assert_eq!(found(stack.limit().addr() - 1), Some((stack.slot, true)));
     assert_eq!(found(0x1000), None);
-    give_back(stack);
+    returned(stack);
 }
 
 #[test]
 fn a_stack_given_back_is_used_again() {
     let size = StackSize::holding(128 * 1024).unwrap();
-    let first = take(size).unwrap();
+    let first = taken(size);
     let top = first.top();
-    give_back(first);
-    let again = take(size).unwrap();
+    returned(first);
+    let again = taken(size);
     assert_eq!(again.top(), top);
-    give_back(again);
+    returned(again);
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "maps and touches many stacks")]
 fn the_pool_is_bounded_in_memory_and_reports_its_figures() {
     let size = StackSize::holding(32 * 1024).unwrap();
-    let stacks: Vec<Stack> = (0..4000).map(|_| take(size).unwrap()).collect();
+    let stacks: Vec<Stack> = (0..4000).map(|_| taken(size)).collect();
     let full = figures();
     assert!(full.live >= 4000 && full.high_water >= 4000, "{full:?}");
     for stack in &stacks {
         // SAFETY: inside the stack.
         unsafe { stack.top().wrapping_sub(8).write(1) };
     }
-    stacks.into_iter().for_each(give_back);
+    stacks.into_iter().for_each(returned);
     let empty = figures();
     assert!(empty.pooled >= 4000, "{empty:?}");
     assert!(empty.trims > full.trims || empty.guards == guard::Guards::None, "{empty:?}");

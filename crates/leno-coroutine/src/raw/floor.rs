@@ -22,7 +22,8 @@ pub unsafe fn around(block: &Control) -> *mut Control {
             // SAFETY: by the contract it is a member that runs.
             unsafe { ring::host_of(block) }
         }
-        Kind::Asymmetric | Kind::Home => control::resumer_of(block),
+        // SAFETY: by the contract.
+        Kind::Asymmetric | Kind::Home => unsafe { control::resumer_of(block) },
     }
 }
 

@@ -38,7 +38,8 @@ fn current() -> NonNull<Values> {
     let control = control::current();
     let slot = if control.is_null() {
         // In this order: the thread's block is then dropped after the values.
-        let slot = thread::current().slot(Slot::Locals);
+        // SAFETY: it holds null or values, put there and cleared by this module.
+        let slot = unsafe { thread::current().slot(Slot::Locals) };
         clear_at_thread_exit();
         slot
     } else {
@@ -87,8 +88,10 @@ fn clear_at_thread_exit() {
     struct AtExit;
     impl Drop for AtExit {
         fn drop(&mut self) {
+            // SAFETY: as in `current`.
+            let slot = unsafe { thread::current().slot(Slot::Locals) };
             // SAFETY: the thread's own context has ended; every `with` has been left.
-            unsafe { clear(thread::current().slot(Slot::Locals)) };
+            unsafe { clear(slot) };
         }
     }
     thread_local!(static AT_EXIT: AtExit = const { AtExit });

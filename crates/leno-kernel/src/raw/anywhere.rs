@@ -3,6 +3,8 @@
 //! Claims:
 //! - A region is entered for the coroutine on whose stack its guard is, and whose core runs it: see
 //!   [`preempt_anywhere`]. Such a coroutine stays on its core's thread.
+//! - A section without preemption that ends after its region, or in another order than it began, leaves
+//!   nothing behind: [`leno_context::interrupt`] counts the sections of each region.
 //! - What the kernel does for code in a region, at its safepoints and in its sections without
 //!   preemption, it does with interruptions held.
 
@@ -16,7 +18,8 @@ use crate::Wake;
 /// # Errors
 /// Elsewhere than on x86_64 Linux with glibc, under checking tools, or where SIGURG is taken.
 pub fn can_preempt_anywhere() -> Result<(), Unsupported> {
-    interrupt::prepare(Some(on_interrupt))
+    // SAFETY: nobody else in the process has a hook; coroutines of a core stay on its thread.
+    unsafe { interrupt::prepare_with(on_interrupt) }
 }
 
 /// Calls `f`; meanwhile the calling coroutine may be preempted at any instruction, when a
@@ -132,7 +135,8 @@ pub(crate) fn held<R>(f: impl FnOnce() -> R) -> R {
 pub(crate) fn let_go(held: interrupt::Held) {
     let was_within = held.was_within();
     drop(held);
-    if was_within {
+    // The region may have ended before, or others of its sections may be open.
+    if was_within && interrupt::is_within() {
         set_timer();
     }
 }

@@ -97,6 +97,13 @@ impl Entry {
     }
 }
 
+/// Where the thread keeps the core that was entered last.
+#[inline(always)]
+fn first_entered() -> &'static Cell<*mut ()> {
+    // SAFETY: it holds null or a core, put there and taken out by this module; nobody keeps it.
+    unsafe { thread::current().slot(Slot::Core) }
+}
+
 /// Enters a core, which must not be entered yet, for as long as `f` runs.
 pub(crate) fn enter<R>(core: &Core, f: impl FnOnce() -> R) -> R {
     struct Leave<'a>(&'a Core);
@@ -106,7 +113,7 @@ pub(crate) fn enter<R>(core: &Core, f: impl FnOnce() -> R) -> R {
         }
     }
     assert!(!core.entry.is_entered.replace(true), "a core is entered once at a time");
-    let first = thread::current().slot(Slot::Core);
+    let first = first_entered();
     core.entry.host.set(control::current());
     core.entry.thread.set(world::current_thread());
     core.entry.outer.set(first.get().cast());
@@ -119,7 +126,7 @@ pub(crate) fn enter<R>(core: &Core, f: impl FnOnce() -> R) -> R {
 /// one is suspended.
 fn leave(core: &Core) {
     core.entry.is_entered.set(false);
-    let first = thread::current().slot(Slot::Core);
+    let first = first_entered();
     let after = core.entry.outer.get();
     if core::ptr::eq(first.get().cast(), core) {
         return first.set(after.cast_mut().cast());
@@ -134,7 +141,7 @@ fn leave(core: &Core) {
 /// The cores that this thread has entered, the last one first.
 #[inline(always)]
 fn list<'a>() -> impl Iterator<Item = &'a Core> {
-    let mut next = thread::current().slot(Slot::Core).get().cast_const().cast::<Core>();
+    let mut next = first_entered().get().cast_const().cast::<Core>();
     core::iter::from_fn(move || {
         // SAFETY: whoever is in the list is alive.
         let core = unsafe { next.as_ref() }?;
@@ -261,7 +268,7 @@ impl WayOut {
 /// Calls `f` with whoever runs the calling code.
 #[inline(always)]
 pub(crate) fn here<R>(f: impl FnOnce(Here<'_>) -> R) -> R {
-    let first = thread::current().slot(Slot::Core).get().cast_const().cast::<Core>();
+    let first = first_entered().get().cast_const().cast::<Core>();
     // SAFETY: whoever is in the list is alive.
     let Some(core) = (unsafe { first.as_ref() }) else { return f(outside()) };
     if let Running::Stack(control, co, task) = core.entry.running.get() {
@@ -285,7 +292,7 @@ pub(crate) trait Visit {
 /// Calls `visitor` with whoever runs the calling code.
 #[inline(always)]
 pub(crate) fn visit<V: Visit>(visitor: V) -> V::Output {
-    let first = thread::current().slot(Slot::Core).get().cast_const().cast::<Core>();
+    let first = first_entered().get().cast_const().cast::<Core>();
     // SAFETY: whoever is in the list is alive.
     if let Some(core) = unsafe { first.as_ref() }
         && let Running::Stack(control, co, task) = core.entry.running.get()

@@ -194,7 +194,8 @@ pub(crate) unsafe fn exit(control: NonNull<Control>) -> ! {
 
 /// The base of every stack.
 unsafe extern "C-unwind" fn main(_: Word, _go: usize, control: *mut Control) -> ! {
-    unwind::begun();
+    // SAFETY: the first thing on this stack.
+    unsafe { unwind::begun() };
     // SAFETY: a running coroutine's block is live.
     let block = unsafe { &*control };
     // SAFETY: created with a `Closure`, which nobody has taken.

@@ -13,6 +13,12 @@ use super::entered::{Inside, Running};
 use crate::core::Core;
 use crate::world::World;
 
+/// Where the thread keeps its world.
+fn own_slot() -> &'static core::cell::Cell<*mut ()> {
+    // SAFETY: it holds null or a world, put there and taken out by this module; nobody keeps it.
+    unsafe { thread::current().slot(Slot::World) }
+}
+
 /// Makes a world the thread's own for as long as `f` runs.
 ///
 /// # Panics
@@ -21,10 +27,10 @@ pub(crate) fn enter<R>(world: &World, f: impl FnOnce() -> R) -> R {
     struct Leave;
     impl Drop for Leave {
         fn drop(&mut self) {
-            thread::current().slot(Slot::World).set(core::ptr::null_mut());
+            own_slot().set(core::ptr::null_mut());
         }
     }
-    let slot = thread::current().slot(Slot::World);
+    let slot = own_slot();
     assert!(slot.get().is_null(), "a world cannot be explored inside another one");
     slot.set((&raw const *world).cast_mut().cast());
     let _leave = Leave;
@@ -33,7 +39,7 @@ pub(crate) fn enter<R>(world: &World, f: impl FnOnce() -> R) -> R {
 
 /// Calls `f` with the world of this thread, if there is one.
 pub(crate) fn with<R>(f: impl FnOnce(&World) -> R) -> Option<R> {
-    let world = thread::current().slot(Slot::World).get().cast_const().cast::<World>();
+    let world = own_slot().get().cast_const().cast::<World>();
     // SAFETY: whatever is in the slot is alive.
     unsafe { world.as_ref() }.map(f)
 }
@@ -46,7 +52,7 @@ pub(crate) fn with_core<R>(number: u32, f: impl FnOnce(&Core) -> R) -> Option<R>
 
 /// The world's running thread, if it is the coroutine of `control`.
 pub(super) fn running<'a>(control: *mut Control) -> Option<Inside<'a>> {
-    let world = thread::current().slot(Slot::World).get().cast_const().cast::<World>();
+    let world = own_slot().get().cast_const().cast::<World>();
     // SAFETY: whatever is in the slot is alive, and stays so while its coroutine runs.
     let core: &'a Core = &unsafe { world.as_ref() }?.core;
     match core.entry.running.get() {

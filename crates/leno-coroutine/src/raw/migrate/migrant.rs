@@ -182,7 +182,8 @@ impl<In, Out, Ret> Inner<In, Out, Ret> {
         let payload = block.take_payload();
         // SAFETY: a returning coroutine gives a `Ret`.
         let result = (code == code::RETURNED).then(|| unsafe { word::unpack::<Ret>(word) });
-        thread::current().count_live(1);
+        // SAFETY: it is ours now, and counted out when it is released.
+        unsafe { thread::current().count_live(1) };
         // SAFETY: ended, and its result is read.
         unsafe { control::release(self.claim.control) };
         self.claim.finish();
@@ -211,7 +212,8 @@ impl<In, Out, Ret> Drop for Inner<In, Out, Ret> {
                 claim.name.or_id(claim.id()),
             ));
         }
-        thread::current().count_live(1);
+        // SAFETY: it is ours now, and counted out when it is released.
+        unsafe { thread::current().count_live(1) };
         // SAFETY: ours, not running (that borrows a handle); types as created.
         let failed = match unsafe { exit::end::<Out, Ret>(claim.control) } {
             Ended::Gone(failed) => failed,

@@ -70,7 +70,8 @@ impl Claim {
         let block = unsafe { control.as_ref() };
         leno_context::control::set_wandering(block);
         // It is nobody's in particular: not counted with this thread's coroutines.
-        thread::current().count_live(-1);
+        // SAFETY: it does not belong to this thread.
+        unsafe { thread::current().count_live(-1) };
         Claim {
             word: ClaimWord::running(me()),
             control,
@@ -91,7 +92,8 @@ impl Claim {
     /// The claim of a member that is ours and about to be released: takes over its count.
     pub(crate) fn leave(block: &Control) -> Arc<Claim> {
         let claim = block.extra.replace(core::ptr::null_mut()).cast::<Claim>();
-        thread::current().count_live(1);
+        // SAFETY: it is ours, and counted out when it is released.
+        unsafe { thread::current().count_live(1) };
         // SAFETY: a live migrant holds a count, now handed over.
         unsafe { Arc::from_raw(claim) }
     }
@@ -111,7 +113,8 @@ impl Claim {
     }
 
     fn status(&self) -> Status {
-        Status::with_id(self.control, self.id)
+        // SAFETY: the block it was made with.
+        unsafe { Status::with_id(self.control, self.id) }
     }
 
     /// The member this is the claim of.

@@ -6,7 +6,7 @@ use core::ptr::NonNull;
 
 use leno_context::control::{self, Control, Kind, Spec, bits};
 use leno_context::stack::StackSize;
-use leno_context::thread::{self, Slot, Thread};
+use leno_context::thread::{self, Slot};
 use leno_context::word::Word;
 use leno_context::{Name, overflow};
 
@@ -32,11 +32,11 @@ impl Ring {
         // SAFETY: just set up.
         let block = unsafe { initial.as_ref() };
         block.mark(bits::RUNNING);
-        let slot = entered(host);
+        let own = entered(host);
         let ring = NonNull::from_mut(Box::leak(Box::new(Ring {
             initial,
             host,
-            outer: slot.get(),
+            outer: own.get(),
             unwinding: std::thread::panicking(),
             borrows,
             current: Cell::new(initial),
@@ -56,8 +56,8 @@ impl Ring {
         } else if let Some(stack) = unsafe { &*host }.stack() {
             block.set_range(stack.limit().addr(), stack.top().addr());
         }
-        slot.set(ring.as_ptr().cast());
-        thread::current().slot(Slot::RingUsed).set(ring.as_ptr().cast());
+        own.set(ring.as_ptr().cast());
+        slot(Slot::RingUsed).set(ring.as_ptr().cast());
         ring
     }
 
@@ -69,7 +69,7 @@ impl Ring {
         // SAFETY: leaked by `enter`.
         let ring = unsafe { Box::from_raw(ring.as_ptr()) };
         entered(ring.host).set(ring.outer);
-        thread::current().slot(Slot::RingUsed).set(core::ptr::null_mut());
+        slot(Slot::RingUsed).set(core::ptr::null_mut());
         // SAFETY: the ring is gone, and with it the last user of the block.
         unsafe { control::give_back_block(ring.initial) };
     }
@@ -79,10 +79,17 @@ unsafe extern "C-unwind" fn never(_: Word, _: usize, _: *mut Control) -> ! {
     unreachable!("an initial member is never entered: it is already running")
 }
 
+/// A slot of this thread for rings.
+#[inline(always)]
+fn slot(slot: Slot) -> &'static Cell<*mut ()> {
+    // SAFETY: it holds null or a ring, put there and cleared by this module; nobody keeps it.
+    unsafe { thread::current().slot(slot) }
+}
+
 /// Where the running context keeps the ring it has entered.
 fn entered(host: *mut Control) -> &'static Cell<*mut ()> {
     if host.is_null() {
-        return thread::current().slot(Slot::RingBase);
+        return slot(Slot::RingBase);
     }
     // SAFETY: the running coroutine's block; its memory is never unmapped.
     unsafe { &(*host).entered }
@@ -91,7 +98,7 @@ fn entered(host: *mut Control) -> &'static Cell<*mut ()> {
 /// The ring of the calling code, if it is the one this thread used last.
 #[inline(always)]
 pub(super) fn used_here() -> Option<&'static Ring> {
-    let used = thread::current().slot(Slot::RingUsed).get().cast::<Ring>();
+    let used = slot(Slot::RingUsed).get().cast::<Ring>();
     // SAFETY: cleared when the ring is freed.
     let ring = unsafe { used.as_ref() }?;
     ring.current().is_here().then_some(ring)
@@ -99,12 +106,12 @@ pub(super) fn used_here() -> Option<&'static Ring> {
 
 /// The ring of the calling code.
 pub(super) fn here() -> Result<&'static Ring, RingError> {
-    used_here().map_or_else(|| find(thread::current()), Ok)
+    used_here().map_or_else(find, Ok)
 }
 
 #[cold]
 #[inline(never)]
-fn find(thread: &Thread) -> Result<&'static Ring, RingError> {
+fn find() -> Result<&'static Ring, RingError> {
     let control = control::current();
     let ring = ring_of(control);
     if ring.is_null() {
@@ -112,7 +119,7 @@ fn find(thread: &Thread) -> Result<&'static Ring, RingError> {
         let Some(block) = (unsafe { control.as_ref() }) else { return Err(RingError::NoRing) };
         return Err(RingError::InsideAsymmetric { coroutine: block.shown().to_string() });
     }
-    thread.slot(Slot::RingUsed).set(ring);
+    slot(Slot::RingUsed).set(ring);
     // SAFETY: a context's ring is freed only after the context has left it.
     Ok(unsafe { &*ring.cast::<Ring>() })
 }
@@ -139,7 +146,8 @@ pub(super) fn around() -> Result<&'static Ring, RingError> {
         }
         // SAFETY: the block of a running coroutine is live.
         match unsafe { control.as_ref() } {
-            Some(block) => control = control::resumer_of(block),
+            // SAFETY: on the chain of the running code.
+            Some(block) => control = unsafe { control::resumer_of(block) },
             None => return here_or_enter(),
         }
     }
@@ -164,7 +172,7 @@ fn free_at_thread_exit() {
     struct AtExit;
     impl Drop for AtExit {
         fn drop(&mut self) {
-            let base = thread::current().slot(Slot::RingBase).get().cast::<Ring>();
+            let base = slot(Slot::RingBase).get().cast::<Ring>();
             let Some(ring) = NonNull::new(base) else { return };
             // SAFETY: not freed yet: only this does.
             let found = unsafe { ring.as_ref() };

@@ -291,7 +291,8 @@ pub(super) unsafe extern "C-unwind" fn main_boxed<F: FnOnce()>(
 /// Called as the first thing on the stack of the member of `control`, whose body `take` takes.
 #[inline(always)]
 unsafe fn run<F: FnOnce()>(control: *mut Control, take: impl FnOnce(&Control) -> F) -> ! {
-    unwind::begun();
+    // SAFETY: the first thing on this stack.
+    unsafe { unwind::begun() };
     let run = || {
         // SAFETY: a running member's block is live.
         let control = unsafe { NonNull::new_unchecked(control) };

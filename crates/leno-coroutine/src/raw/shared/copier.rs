@@ -58,7 +58,8 @@ struct Request {
 
 /// This thread's copier, made on first use.
 pub(super) fn of_this_thread() -> Result<NonNull<Copier>, StackError> {
-    let slot = thread::current().slot(Slot::Copier);
+    // SAFETY: it holds null or the copier that is put there below.
+    let slot = unsafe { thread::current().slot(Slot::Copier) };
     if let Some(copier) = NonNull::new(slot.get().cast::<Copier>()) {
         return Ok(copier);
     }
@@ -73,7 +74,8 @@ pub(super) fn of_this_thread() -> Result<NonNull<Copier>, StackError> {
     let made = unsafe { control::create(spec, &mut ManuallyDrop::new(()), main) };
     let control = made.map_err(|(why, _)| why)?;
     // It lives as long as the thread, and is no coroutine of the user's.
-    thread::current().count_live(-1);
+    // SAFETY: the thread frees it when it ends.
+    unsafe { thread::current().count_live(-1) };
     let copier = Copier { control, calls: Vec::new(), bottom: Context::empty() };
     let copier = NonNull::from_mut(Box::leak(Box::new(copier)));
     slot.set(copier.as_ptr().cast());
@@ -90,12 +92,15 @@ fn free_at_thread_exit() {
     struct AtExit;
     impl Drop for AtExit {
         fn drop(&mut self) {
-            let copier = thread::current().slot(Slot::Copier).replace(core::ptr::null_mut());
+            // SAFETY: as in `of_this_thread`.
+            let slot = unsafe { thread::current().slot(Slot::Copier) };
+            let copier = slot.replace(core::ptr::null_mut());
             let Some(copier) = NonNull::new(copier.cast::<Copier>()) else { return };
             // SAFETY: leaked by `of_this_thread`, just taken out of the slot.
             let copier = unsafe { Box::from_raw(copier.as_ptr()) };
             if copier.calls.is_empty() {
-                thread::current().count_live(1);
+                // SAFETY: it is counted out when it is released.
+                unsafe { thread::current().count_live(1) };
                 // SAFETY: it waits, and its frames hold nothing that would have to be dropped.
                 unsafe { control::release(copier.control) };
             }
@@ -211,7 +216,8 @@ impl Copier {
 
 /// The copier's loop.
 unsafe extern "C-unwind" fn main(word: Word, _go: usize, control: *mut Control) -> ! {
-    unwind::begun();
+    // SAFETY: the first thing on this stack.
+    unsafe { unwind::begun() };
     // SAFETY: the first word is the copier's address; only this loop and requests use it, in turn.
     let copier = unsafe { word.assume_init() }.cast::<Copier>();
     // SAFETY: the copier's own block.

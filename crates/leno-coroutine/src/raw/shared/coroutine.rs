@@ -249,7 +249,8 @@ impl<In, Out, Ret> Coroutine<In, Out, Ret> {
 
     /// A view of its state that any thread may hold and read.
     pub fn status(&self) -> Status {
-        Status::with_id(self.record().control, self.id())
+        // SAFETY: the block it was made with.
+        unsafe { Status::with_id(self.record().control, self.id()) }
     }
 }
 
@@ -299,7 +300,8 @@ pub(super) unsafe extern "C-unwind" fn main<F, In, Out, Ret>(
 where
     F: FnOnce(&Suspender<In, Out>, In) -> Ret,
 {
-    unwind::begun();
+    // SAFETY: the first thing on this stack.
+    unsafe { unwind::begun() };
     let take = |block: &Control| {
         // SAFETY: created with a boxed `F`, which nobody has taken.
         unsafe { block.take_boxed_body::<F>() }

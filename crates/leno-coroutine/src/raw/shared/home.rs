@@ -73,12 +73,14 @@ impl Home {
         if cfg!(leno_baton) {
             panic!("the baton backend cannot share stacks");
         }
-        let stack = stack::take(size)?;
+        // SAFETY: its block is set up below.
+        let stack = unsafe { stack::take(size) }?;
         let (block, low) = (control::block_of(&stack), stack.limit());
         let spec = Spec { name: Name::from("home"), site, size, kind: Kind::Home, watched: false };
         // SAFETY: a fresh stack of ours.
         unsafe { control::set_up(block, spec, Some(stack), never) };
-        leno_context::thread::current().count_live(1);
+        // SAFETY: a block of this thread was set up; a home is counted like a coroutine.
+        unsafe { leno_context::thread::current().count_live(1) };
         // SAFETY: never null.
         let block = unsafe { NonNull::new_unchecked(block) };
         let home = NonNull::from_mut(Box::leak(Box::new(Home {

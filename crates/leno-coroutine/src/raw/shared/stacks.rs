@@ -165,7 +165,8 @@ impl Stacks {
         block.give_boxed_body(Box::new(body));
         // SAFETY: set up above; it starts at the home's top once it has been brought in.
         unsafe { control::start_at(control, low, top) };
-        leno_context::thread::current().count_live(1);
+        // SAFETY: a coroutine of this thread was made.
+        unsafe { leno_context::thread::current().count_live(1) };
         Ok((control, home))
     }
 
