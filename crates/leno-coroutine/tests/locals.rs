@@ -150,3 +150,88 @@ fn values_of_a_thread_are_dropped_when_it_ends() {
     assert_eq!(thread.join().unwrap(), 1, "the coroutine's");
     assert_eq!(DROPS.load(SeqCst), 2, "and the thread's");
 }
+
+#[test]
+fn locals_of_one_type_and_initialiser_are_several() {
+    fn zero() -> Cell<u32> {
+        Cell::new(0)
+    }
+    static A: Local<Cell<u32>> = Local::new(zero);
+    static B: Local<Cell<u32>> = Local::new(zero);
+    A.with(|a| a.set(5));
+    assert_eq!(B.with(Cell::get), 0);
+    let leaked: &'static Local<Cell<u32>> = Box::leak(Box::new(Local::new(zero)));
+    assert_eq!(leaked.with(Cell::get), 0);
+}
+
+/// Counts its drops, and panics when it is dropped.
+struct Panics(&'static Cell<u32>);
+
+impl Drop for Panics {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() + 1);
+        std::panic::resume_unwind(Box::new("a local"));
+    }
+}
+
+fn dropped() -> &'static Cell<u32> {
+    thread_local!(static DROPPED: &'static Cell<u32> = Box::leak(Box::default()));
+    DROPPED.with(|dropped| *dropped)
+}
+
+fn panics() -> Panics {
+    Panics(dropped())
+}
+
+static ONE: Local<Panics> = Local::new(panics);
+static TWO: Local<Panics> = Local::new(panics);
+
+fn make_both() {
+    ONE.with(|_| ());
+    TWO.with(|_| ());
+}
+
+#[test]
+fn all_values_are_dropped_although_they_panic() {
+    let coroutine = Coroutine::new(|_: &Suspender<(), ()>, ()| make_both());
+    let raised = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| coroutine.resume(())));
+    assert_eq!(support::message(&*raised.unwrap_err()), "a local");
+    assert_eq!(dropped().get(), 2);
+}
+
+#[test]
+fn a_value_that_panics_while_its_coroutine_unwinds_goes_no_further() {
+    let body = |co: &Suspender<(), ()>, ()| {
+        make_both();
+        co.suspend(());
+    };
+    let coroutine = Coroutine::new(body);
+    coroutine.resume(());
+    drop(coroutine);
+    assert_eq!(dropped().get(), 2);
+    let fails = Coroutine::new(|_: &Suspender<(), ()>, ()| {
+        make_both();
+        std::panic::resume_unwind(Box::new("the body"));
+    });
+    let raised = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| fails.resume(())));
+    assert_eq!(support::message(&*raised.unwrap_err()), "the body");
+    assert_eq!(dropped().get(), 4);
+}
+
+#[test]
+fn a_value_of_a_thread_that_panics_ends_nothing() {
+    std::thread::spawn(make_both).join().unwrap();
+}
+
+#[test]
+fn values_that_come_back_for_ever_are_leaked() {
+    struct Again;
+    static AGAIN: Local<Again> = Local::new(|| Again);
+    impl Drop for Again {
+        fn drop(&mut self) {
+            AGAIN.with(|_| ());
+        }
+    }
+    let coroutine = Coroutine::new(|_: &Suspender<(), ()>, ()| AGAIN.with(|_| ()));
+    assert_eq!(coroutine.resume(()), Step::Finished(()));
+}

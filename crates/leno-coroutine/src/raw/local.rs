@@ -9,7 +9,12 @@ use core::cell::RefCell;
 use core::ptr::NonNull;
 
 use leno_context::control::{self, Control};
+use leno_context::last_words;
 use leno_context::thread::{self, Slot};
+use leno_context::user::{self, Panic};
+
+/// How often values are dropped that destructors of others have made.
+const ROUNDS: usize = 32;
 
 /// One context's values, by the address of their `Local`.
 #[derive(Default)]
@@ -54,17 +59,35 @@ fn current() -> NonNull<Values> {
     })
 }
 
+/// Drops all values, also those that their destructors make. The first panic of a destructor.
+///
 /// # Safety
 /// `slot` holds null or what [`current`] put there, and nobody refers into it.
-unsafe fn clear(slot: &core::cell::Cell<*mut ()>) {
-    // A destructor may use locals again.
-    loop {
+unsafe fn clear(slot: &core::cell::Cell<*mut ()>) -> Option<Panic> {
+    let mut raised = None;
+    for _ in 0..ROUNDS {
         let values = slot.replace(core::ptr::null_mut()).cast::<Values>();
         if values.is_null() {
-            return;
+            return raised;
         }
         // SAFETY: leaked by `current`, just taken out of the slot.
-        drop(unsafe { Box::from_raw(values) });
+        let values = unsafe { Box::from_raw(values) };
+        for (_, value) in values.0.into_inner() {
+            raised = user::first(raised, user::try_dispose(value).err());
+        }
+    }
+    // Leaked: there might be no end to it.
+    slot.set(core::ptr::null_mut());
+    raised
+}
+
+/// Says that a destructor has panicked where nothing can be raised.
+#[cold]
+fn report(raised: Panic) {
+    if !raised.is_exit() {
+        last_words::say(format_args!(
+            "dropping a coroutine-local panicked where nothing can be raised: the panic goes no further"
+        ));
     }
 }
 
@@ -78,7 +101,11 @@ impl Drop for Clear {
         let block = unsafe { self.0.as_ref() };
         if !block.locals.get().is_null() {
             // SAFETY: the body has been left, and with it every `with`.
-            unsafe { clear(&block.locals) };
+            match unsafe { clear(&block.locals) } {
+                None => {}
+                Some(raised) if std::thread::panicking() => report(raised),
+                Some(raised) => raised.resume(),
+            }
         }
     }
 }
@@ -91,7 +118,9 @@ fn clear_at_thread_exit() {
             // SAFETY: as in `current`.
             let slot = unsafe { thread::current().slot(Slot::Locals) };
             // SAFETY: the thread's own context has ended; every `with` has been left.
-            unsafe { clear(slot) };
+            if let Some(raised) = unsafe { clear(slot) } {
+                report(raised);
+            }
         }
     }
     thread_local!(static AT_EXIT: AtExit = const { AtExit });
