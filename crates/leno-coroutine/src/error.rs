@@ -85,6 +85,13 @@ pub enum ResumeError<In> {
         /// What it was to be given.
         input: In,
     },
+    /// It is being ended: its stack unwinds, or what it gave is being dropped.
+    Ending {
+        /// Its name, quoted, or its id.
+        name: String,
+        /// What it was to be given.
+        input: In,
+    },
     /// It belongs to another thread: steal it first.
     OtherThread {
         /// Its name, quoted, or its id.
@@ -100,6 +107,7 @@ impl<In> ResumeError<In> {
         match self {
             ResumeError::Finished { input, .. }
             | ResumeError::InUse { input, .. }
+            | ResumeError::Ending { input, .. }
             | ResumeError::OtherThread { input, .. } => input,
         }
     }
@@ -116,6 +124,9 @@ impl<In> fmt::Display for ResumeError<In> {
                 "coroutine {name} is in use and cannot be resumed: it is running, or waits for \
                  a coroutine it has itself resumed"
             ),
+            ResumeError::Ending { name, .. } => {
+                write!(f, "coroutine {name} is being ended and cannot be resumed")
+            }
             ResumeError::OtherThread { name, .. } => {
                 write!(f, "coroutine {name} belongs to another thread: steal it first")
             }

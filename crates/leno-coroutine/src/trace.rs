@@ -8,6 +8,7 @@
 use core::cell::RefCell;
 
 use leno_context::control::Control;
+use leno_context::last_words;
 use leno_context::thread;
 
 use crate::raw;
@@ -56,7 +57,8 @@ pub fn record<R>(f: impl FnOnce() -> R) -> (R, String) {
     impl Drop for Restore {
         fn drop(&mut self) {
             set(self.0);
-            RECORD.set(self.1.take());
+            // At the end of its thread there may be nowhere to put it.
+            let _ = RECORD.try_with(|record| record.replace(self.1.take()));
         }
     }
     let _restore = Restore(is_on(), RECORD.replace(Some(String::new())));
@@ -73,14 +75,18 @@ pub(crate) fn event(what: &str, control: &Control) {
     }
 }
 
+/// Never unwinds: it is called while a coroutine or a ring is between two states.
 #[cold]
 fn write(what: &str, control: &Control) {
-    let line = format!("{what} {}", control.shown());
-    RECORD.with_borrow_mut(|record| match record {
+    let line = format!("{what} {}\n", control.shown());
+    let recorded = RECORD.try_with(|record| match &mut *record.borrow_mut() {
         Some(text) => {
             text.push_str(&line);
-            text.push('\n');
+            true
         }
-        None => eprintln!("leno: {line}"),
+        None => false,
     });
+    if recorded != Ok(true) {
+        last_words::say(format_args!("{}", line.trim_end()));
+    }
 }

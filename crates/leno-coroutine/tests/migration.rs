@@ -2,8 +2,9 @@
 #![cfg(not(any(leno_baton, leno_asan)))]
 
 use std::cell::Cell;
+use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::thread;
 
 use leno_coroutine::migrate::{self, Lock, Migrant, StealError, pinned};
@@ -399,4 +400,25 @@ fn resume_panics_where_try_resume_says_why() {
     let text = panic.downcast_ref::<String>().unwrap();
     assert_eq!(text, "coroutine 'migrant' belongs to another thread: steal it first");
     assert_eq!(co.resume(()), Step::Suspended(0), "nothing has changed");
+}
+
+/// A member that has caught its exit and yielded is told to exit again; meanwhile it is its ring's.
+#[test]
+fn a_member_that_is_drained_is_not_offered_while_it_runs() {
+    let handle = Arc::new(OnceLock::<migrate::Member>::new());
+    let answers = Arc::new(Mutex::new(Vec::new()));
+    let (mine, told) = (handle.clone(), answers.clone());
+    let made = member(move || {
+        for _ in 0..3 {
+            if catch_unwind(ring::yield_now).is_err() {
+                let steal = || mine.get().map(migrate::Member::steal);
+                told.lock().unwrap().push(elsewhere(steal));
+            }
+        }
+    });
+    handle.set(made).expect("it is set once");
+    ring::yield_now();
+    let drained = ring::drain().expect("the initial member may");
+    assert_eq!(*answers.lock().unwrap(), [Some(Ok(false)), Some(Ok(false)), Some(Ok(false))]);
+    assert_eq!((drained.ended, drained.leaked), (1, 0));
 }

@@ -2,6 +2,7 @@
 #![cfg(not(any(leno_baton, leno_asan)))]
 
 use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
 use leno_coroutine::shared::{Residence, SharedError, Stacks};
@@ -342,4 +343,31 @@ fn a_backtrace_in_one_that_another_has_resumed_ends_at_the_copier() {
     let outer = unsafe { stacks.coroutine(body) }.unwrap();
     let seen = outer.resume(()).finished().expect("it ends");
     assert!(seen.contains("leno_context_entry"), "{seen}");
+}
+
+/// While its result is dropped nothing of it is left on its stack, which others may use.
+#[test]
+fn one_that_has_ended_is_finished_while_its_result_is_dropped() {
+    type Seen = Vec<(usize, Step<u32, ()>)>;
+    struct Look(shared::Coroutine<(), u32>, Rc<RefCell<Seen>>);
+    impl Drop for Look {
+        fn drop(&mut self) {
+            self.1.borrow_mut().push((list::coroutines().len(), self.0.resume(())));
+        }
+    }
+    let stacks = Stacks::new(1);
+    let seen = Rc::new(RefCell::new(Seen::new()));
+    let look = |from| Look(on(&stacks, counter(from)), seen.clone());
+    let (captured, result) = (look(1), look(2));
+    drop(on(&stacks, move |_: &Suspender<(), ()>, ()| drop(captured)));
+    let returns = on(&stacks, move |co: &Suspender<(), ()>, ()| {
+        let caught = catch_unwind(AssertUnwindSafe(|| co.suspend(())));
+        assert!(caught.is_err(), "it is ended there");
+        result
+    });
+    returns.resume(());
+    drop(returns);
+    let seen = seen.take();
+    // The other counter is alive the first time, and this one is each time.
+    assert_eq!(seen, [(2, Step::Suspended(1)), (1, Step::Suspended(2))]);
 }

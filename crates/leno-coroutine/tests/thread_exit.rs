@@ -10,7 +10,7 @@ use std::mem::forget;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread;
 
-use leno_coroutine::{Builder, Coroutine, Suspender, ring};
+use leno_coroutine::{Builder, Coroutine, Suspender, ring, scope};
 use support::{OnDrop, plays, rerun};
 
 fn worker(body: impl FnOnce() + Send + 'static) {
@@ -188,6 +188,168 @@ fn coroutines_used_by_the_destructor_of_a_thread_local() {
             eprintln!("ring {}", turns.get());
         })));
         drop(suspended(|co| co.suspend(())));
+        ring::yield_now();
+    });
+}
+
+/// Runs a thread that runs `in_body`, and then `at_end` in the destructor of a thread-local that is older
+/// than leno's own.
+fn worker_with_destructor(in_body: fn(), at_end: fn()) {
+    type Last = Option<OnDrop<fn()>>;
+    thread_local!(static LAST: Cell<Last> = const { Cell::new(None) });
+    worker(move || {
+        LAST.set(Some(OnDrop(at_end)));
+        in_body();
+    });
+}
+
+/// No thread-local that its children may borrow goes before the scope does.
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn a_scope_in_the_destructor_of_a_thread_local_ends_its_children() {
+    const TEST: &str = "a_scope_in_the_destructor_of_a_thread_local_ends_its_children";
+    if !plays(TEST) {
+        rerun(TEST)
+            .passed()
+            .said("child ended, inner child ended, outer child ended, member ended.");
+        return;
+    }
+    fn in_body() {
+        drop(suspended(|co| co.suspend(())));
+        ring::yield_now();
+    }
+    fn at_end() {
+        let log = support::Log::new();
+        scope(|s| {
+            let child = s.coroutine(|co: &Suspender<(), ()>, ()| {
+                let _guard = log.on_drop("outer child ended, ");
+                scope(|s| {
+                    let child = s.coroutine(|inner: &Suspender<(), ()>, ()| {
+                        let _guard = log.on_drop("inner child ended, ");
+                        inner.suspend(());
+                    });
+                    child.resume(());
+                    co.suspend(());
+                });
+            });
+            child.resume(());
+            forget(child);
+            let child = s.coroutine(|co: &Suspender<(), ()>, ()| {
+                let _guard = log.on_drop("child ended, ");
+                co.suspend(());
+            });
+            child.resume(());
+        });
+        ring::scope(|s| {
+            s.spawn(|| {
+                let _guard = log.on_drop("member ended.");
+                ring::yield_now();
+            });
+            ring::yield_now();
+        });
+        eprintln!("{}", log.text());
+    }
+    worker_with_destructor(in_body, at_end);
+}
+
+/// Scopes that began before the thread's end, and are left in the destructor of a thread-local by resuming
+/// the coroutine they are in.
+fn left_at_thread_end(body: fn(&Suspender<(), ()>)) {
+    type Held = Option<Coroutine<(), ()>>;
+    thread_local!(static HELD: Cell<Held> = const { Cell::new(None) });
+    struct Last(Cell<Held>);
+    impl Drop for Last {
+        fn drop(&mut self) {
+            self.0.take().expect("it was kept").resume(());
+        }
+    }
+    thread_local!(static LAST: Last = const { Last(Cell::new(None)) });
+    worker(move || {
+        LAST.with(|last| last.0.set(Some(suspended(body))));
+    });
+}
+
+const LEFT: &str =
+    "began before its thread's end was left in the destructor of a thread-local, while its ";
+
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn a_scope_that_is_left_in_the_destructor_of_a_thread_local_says_so() {
+    const TEST: &str = "a_scope_that_is_left_in_the_destructor_of_a_thread_local_says_so";
+    if !plays(TEST) {
+        rerun(TEST).aborted().said("leno: a scope that ").said(LEFT).never_said("panic =");
+        return;
+    }
+    left_at_thread_end(|outer| {
+        scope(|s| {
+            let child = s.coroutine(|co: &Suspender<(), ()>, ()| co.suspend(()));
+            child.resume(());
+            outer.suspend(());
+        });
+    });
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn a_rings_scope_that_is_left_in_the_destructor_of_a_thread_local_says_so() {
+    const TEST: &str = "a_rings_scope_that_is_left_in_the_destructor_of_a_thread_local_says_so";
+    if !plays(TEST) {
+        rerun(TEST).aborted().said("leno: a ring's scope that ").said(LEFT).never_said("panic =");
+        return;
+    }
+    left_at_thread_end(|outer| {
+        ring::scope(|s| {
+            s.spawn(ring::yield_now);
+            ring::yield_now();
+            outer.suspend(());
+        });
+    });
+}
+
+/// A member may be inside a borrow of a thread-local that is gone.
+#[test]
+#[cfg_attr(any(leno_asan, leno_tsan), ignore = "sanitizers object to how that is found out")]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn a_threads_ring_is_not_unwound_in_the_destructor_of_a_thread_local() {
+    const TEST: &str = "a_threads_ring_is_not_unwound_in_the_destructor_of_a_thread_local";
+    if !plays(TEST) {
+        let child = rerun(TEST);
+        child.passed().never_said("unwound, gone");
+        child.said("drained Ok(Drained { ended: 0, leaked: 1 })").said("its stack is leaked");
+        child.said("cannot be unwound in the destructor of a thread-local");
+        return;
+    }
+    thread_local! {
+        static LENT: OnDrop<fn()> = const { OnDrop(|| GONE.store(true, SeqCst)) };
+        static LAST: OnDrop<fn()> = const { OnDrop(|| eprintln!("drained {:?}", ring::drain())) };
+    }
+    worker(|| {
+        // Younger than leno's own, older than what the member borrows.
+        drop(suspended(|co| co.suspend(())));
+        LAST.with(|_| ());
+        ring::spawn(|| {
+            LENT.with(|_lent| {
+                let _guard = OnDrop(|| eprintln!("unwound, gone: {}", GONE.load(SeqCst)));
+                ring::yield_now();
+            });
+        });
+        ring::yield_now();
+    });
+}
+
+/// A failure that nobody has taken is dropped when the thread ends: a panic there would end the process.
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn a_failure_that_panics_when_it_is_dropped_ends_no_thread() {
+    const TEST: &str = "a_failure_that_panics_when_it_is_dropped_ends_no_thread";
+    if !plays(TEST) {
+        rerun(TEST)
+            .passed()
+            .said("ended with a failure of its ring that ring::failures has not taken");
+        return;
+    }
+    worker(|| {
+        ring::spawn(|| std::panic::panic_any(OnDrop(|| panic!("of a payload"))));
         ring::yield_now();
     });
 }

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 #[cfg(not(leno_baton))]
 use leno_coroutine::ring;
 use leno_coroutine::{Builder, Coroutine, Suspender, trace};
-use support::{plays, rerun, rerun_with};
+use support::{OnDrop, message, plays, rerun, rerun_with, rerun_without_stderr};
 
 fn named(name: &'static str) -> Coroutine<u8, u8, u8> {
     let body = |co: &Suspender<u8, u8>, n: u8| {
@@ -165,4 +165,45 @@ fn s42_environment_variable_traces_all_threads() {
         other.resume(2).finished()
     });
     assert_eq!(other.join().unwrap(), Some(2));
+}
+
+/// Lines that cannot be written are lost, and nothing else.
+#[test]
+#[cfg(not(leno_baton))]
+#[cfg_attr(miri, ignore = "spawns a process")]
+fn a_standard_error_that_fails_changes_nothing() {
+    const TEST: &str = "a_standard_error_that_fails_changes_nothing";
+    if !plays(TEST) {
+        rerun_without_stderr(TEST).passed();
+        return;
+    }
+    let turns = std::cell::RefCell::new(Vec::new());
+    trace::start();
+    ring::scope(|s| {
+        let turns = &turns;
+        for member in 0..3 {
+            s.spawn(move || {
+                for turn in 0..2 {
+                    turns.borrow_mut().push((turn, member));
+                    ring::yield_now();
+                }
+            });
+        }
+        ring::run();
+        s.spawn(ring::yield_now);
+        ring::yield_now();
+    });
+    assert_eq!(*turns.borrow(), [(0, 2), (0, 1), (0, 0), (1, 2), (1, 1), (1, 0)]);
+    let coroutine = named("seen");
+    assert_eq!(coroutine.resume(1).suspended(), Some(1));
+    assert_eq!(coroutine.resume(2).finished(), Some(2));
+    named("dropped").resume(1);
+    // A line that is not of a trace: of a panic that goes no further.
+    let panic = catch_unwind(|| {
+        let captured = OnDrop(|| panic!("of a captured value"));
+        let _held = Coroutine::<(), ()>::new(move |_, ()| drop(captured));
+        panic!("the first one");
+    });
+    assert_eq!(message(&*panic.expect_err("it goes on")), "the first one");
+    trace::stop();
 }

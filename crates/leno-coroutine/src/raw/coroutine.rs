@@ -14,11 +14,12 @@
 use core::marker::PhantomData;
 use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
-use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+use std::panic::Location;
 
 use leno_context::control::{self, Control, Kind, Spec, bits};
 use leno_context::stack::StackSize;
 use leno_context::unwind::{self, code};
+use leno_context::user::{self, Panic, Section};
 use leno_context::word::{self, EMPTY, Word};
 use leno_context::{Name, State, Status};
 
@@ -129,8 +130,9 @@ impl<In, Out, Ret> Coroutine<In, Out, Ret> {
     /// Runs the coroutine until it suspends or ends, or says why it cannot be resumed.
     ///
     /// # Errors
-    /// [`ResumeError::Finished`] after its end, [`ResumeError::InUse`] when it is resumed from
-    /// inside itself, directly or through others. The input is given back.
+    /// [`ResumeError::Finished`] after its end, [`ResumeError::Ending`] while it is being ended,
+    /// [`ResumeError::InUse`] when it is resumed from inside itself, directly or through others. The
+    /// input is given back.
     ///
     /// # Panics
     /// With the panic that left the body.
@@ -138,6 +140,9 @@ impl<In, Out, Ret> Coroutine<In, Out, Ret> {
         let block = self.block();
         match self.state() {
             State::Finished => Err(ResumeError::Finished { name: self.shown(), input }),
+            State::Running if unwind::is_exiting(block) => {
+                Err(ResumeError::Ending { name: self.shown(), input })
+            }
             State::Running => Err(ResumeError::InUse { name: self.shown(), input }),
             State::New | State::Suspended => {
                 trace::event("resume", block);
@@ -187,15 +192,17 @@ impl<In, Out, Ret> Coroutine<In, Out, Ret> {
             _ => "panic",
         };
         trace::event(what, block);
-        let payload = block.take_payload();
+        let section = Section::open();
+        let payload = block.take_payload().map(Panic::new);
         let result =
             // SAFETY: a returning coroutine gives a `Ret`, still on its stack.
             (code == code::RETURNED).then(|| unsafe { word::unpack::<Ret>(word) });
         // SAFETY: ended, and its result is read; the tag says Finished from here on.
         unsafe { control::release(self.control) };
+        drop(section);
         match (result, payload) {
             (Some(result), _) => Step::Finished(result),
-            (None, Some(payload)) => resume_unwind(payload),
+            (None, Some(panic)) => panic.resume(),
             (None, None) => unreachable!("a coroutine exited while it was resumed to go on"),
         }
     }
@@ -252,13 +259,17 @@ impl<In, Out, Ret> Coroutine<In, Out, Ret> {
     pub(super) fn end(&mut self, borrows: bool) {
         let block = self.block();
         if block.state() == State::Running {
+            if unwind::is_exiting(block) {
+                // Its scope is ending it, and the handle was in what that drops.
+                return;
+            }
             // Resuming borrows the handle, so only unsafe code gets here.
             unwind::give_up(format_args!("coroutine {} was dropped while running", block.shown()));
         }
         // SAFETY: live, of this thread, not running, given up by the handle; types as created.
-        match unsafe { exit::end::<Out, Ret>(self.control) } {
+        match unsafe { exit::end::<Out, Ret>(self.control, false) } {
             Ended::Gone(None) | Ended::CannotUnwind => {}
-            Ended::Gone(Some(payload)) => exit::raise(self.shown(), payload),
+            Ended::Gone(Some(panic)) => exit::raise(self.shown(), panic),
             Ended::Refused if borrows => exit::abort_scope(&exit::refused(block)),
             Ended::Refused => exit::report_refused(block),
         }
@@ -382,5 +393,5 @@ where
         let suspender = unsafe { Suspender::<In, Out>::new(control) };
         body(&suspender, input)
     };
-    catch_unwind(AssertUnwindSafe(run)).map_err(|payload| unwind::unwound(block, payload))
+    user::call(run).map_err(|panic| unwind::unwound(block, panic.into_payload()))
 }

@@ -11,14 +11,20 @@ use leno_context::{State, Status};
 use super::floor;
 use crate::list::Info;
 
-/// Calls `f` with the block of every live coroutine of this thread.
+/// Calls `f` with the block of every live coroutine of this thread. One that never ran counts as finished
+/// while its body is dropped.
 fn for_each(mut f: impl FnMut(&Control)) {
+    let mut if_live = |block: &Control| {
+        if block.state() != State::Finished {
+            f(block);
+        }
+    };
     for block in control::of_this_thread() {
         // SAFETY: live, as long as nobody runs.
         let block = unsafe { block.as_ref() };
         match block.kind() {
-            Kind::Home => super::shared::Home::for_each(block, &mut f),
-            _ => f(block),
+            Kind::Home => super::shared::Home::for_each(block, &mut if_live),
+            _ => if_live(block),
         }
     }
 }

@@ -11,11 +11,11 @@ use core::marker::PhantomData;
 use core::mem::ManuallyDrop;
 use core::ops::Deref;
 use core::ptr::NonNull;
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+use std::panic::Location;
 
 use leno_context::control::{Control, Kind};
-use leno_context::{State, Status, unwind};
+use leno_context::user::{self, Panic};
+use leno_context::{State, Status, thread, unwind};
 
 use super::chain::Owner;
 use super::coroutine;
@@ -26,13 +26,15 @@ use crate::{Builder, Coroutine, CreateError, Suspender};
 pub struct Scope<'scope, 'env> {
     owner: Owner,
     children: RefCell<Vec<Child>>,
+    /// It began in the destructor of a thread-local: then its children can be unwound there.
+    at_thread_end: bool,
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
 }
 
 struct Child {
     status: Status,
-    end: unsafe fn(NonNull<Control>) -> Ended,
+    end: unsafe fn(NonNull<Control>, bool) -> Ended,
 }
 
 /// Runs `f` with a scope, in which coroutines may borrow whatever outlives the call.
@@ -44,8 +46,9 @@ struct Child {
 /// With the panic of `f`; or else with the first that ending a coroutine raised: that of a body
 /// that caught its exit, or of dropping what one that never ran had captured. A destructor that
 /// panics while the stack of a started coroutine unwinds aborts the process, as in any unwinding.
-/// So does a coroutine that cannot be ended, with a message: its body catches exit eight times, or
-/// the build has `panic = "abort"`.
+/// So does a coroutine that cannot be ended, with a message: its body catches exit eight times, the
+/// build has `panic = "abort"`, or the scope began before its thread's end and is left in the destructor
+/// of a thread-local.
 ///
 /// # Examples
 /// ```
@@ -73,14 +76,27 @@ pub fn scope<'env, F, R>(f: F) -> R
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
 {
-    let owner = Owner::here();
-    let scope = Scope { owner, children: RefCell::default(), scope: PhantomData, env: PhantomData };
-    let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
+    let scope = Scope {
+        owner: Owner::here(),
+        children: RefCell::default(),
+        at_thread_end: thread::is_ending(),
+        scope: PhantomData,
+        env: PhantomData,
+    };
+    let result = user::call(|| f(&scope));
     let failed = scope.end_children();
-    match (result, failed) {
-        (Ok(result), None) => result,
-        (Err(payload), _) | (Ok(_), Some(payload)) => resume_unwind(payload),
-    }
+    leave(result, failed)
+}
+
+/// Returns what the closure of a scope whose children have ended returned, or goes on with the panic that
+/// comes first: that of the closure, else the one raised by its children, but an exit before either.
+pub(super) fn leave<R>(result: Result<R, Panic>, failed: Option<Panic>) -> R {
+    let raised = match (result, failed) {
+        (Ok(result), None) => return result,
+        (Ok(result), failed) => user::first(failed, user::try_dispose(result).err()),
+        (Err(panic), failed) => user::first(Some(panic), failed),
+    };
+    raised.expect("one of them").resume()
 }
 
 impl<'scope, 'env> Scope<'scope, 'env> {
@@ -141,8 +157,8 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         Ok(ScopedCoroutine { coroutine, scope: PhantomData })
     }
 
-    /// Ends all children; the first panic raised by a destructor meanwhile.
-    fn end_children(&self) -> Option<Box<dyn Any + Send>> {
+    /// Ends all children; the first panic raised by a destructor meanwhile. Nothing unwinds out of here.
+    fn end_children(&self) -> Option<Panic> {
         let mut failed = None;
         loop {
             // Destructors may create further children, so the list is read anew each time. A
@@ -156,19 +172,14 @@ impl<'scope, 'env> Scope<'scope, 'env> {
             let Some((status, end)) = next else { break };
             let Some(control) = status.control() else { continue };
             // SAFETY: live, of this thread, not running; its handle cannot be used any more.
-            match unsafe { end(control) } {
-                Ended::Gone(payload) => failed = failed.or(payload),
+            match unsafe { end(control, self.at_thread_end) } {
+                Ended::Gone(panic) => failed = user::first(failed, panic),
                 // SAFETY: still live.
                 Ended::Refused => exit::abort_scope(&exit::refused(unsafe { control.as_ref() })),
                 Ended::CannotUnwind => {
                     // SAFETY: still live.
                     let block = unsafe { control.as_ref() };
-                    unwind::give_up(format_args!(
-                        "a scope ended while its coroutine {} (created at {}) was suspended: with \
-                         panic = \"abort\" it cannot be unwound; let it finish first",
-                        block.shown(),
-                        block.site(),
-                    ));
+                    unwind::give_up(format_args!("{}", exit::cannot_unwind("a scope", block)));
                 }
             }
         }

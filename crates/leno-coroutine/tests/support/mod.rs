@@ -142,6 +142,13 @@ pub(crate) fn rerun_within(test: &str, kibibytes: usize) -> Child {
     rerun_as(test, command)
 }
 
+/// The same, with a standard error that refuses every write.
+pub(crate) fn rerun_without_stderr(test: &str) -> Child {
+    let mut command = Command::new("sh");
+    command.args(["-c", "exec \"$0\" \"$@\" 2> /dev/full"]).arg(own_path());
+    rerun_as(test, command)
+}
+
 fn own_path() -> std::path::PathBuf {
     std::env::current_exe().expect("a test knows its own path")
 }

@@ -6,11 +6,11 @@
 use core::marker::PhantomData;
 use core::mem::ManuallyDrop;
 use core::panic::Location;
-use std::panic::resume_unwind;
 use std::sync::Arc;
 
 use leno_context::control::{self, Kind, bits};
 use leno_context::unwind::{self, code};
+use leno_context::user::{Panic, Section};
 use leno_context::word::{self, Word};
 use leno_context::{State, Status, last_words, thread};
 
@@ -179,7 +179,8 @@ impl<In, Out, Ret> Inner<In, Out, Ret> {
         // SAFETY: not released yet.
         let block = unsafe { self.claim.control.as_ref() };
         trace::event(if code == code::RETURNED { "return" } else { "panic" }, block);
-        let payload = block.take_payload();
+        let section = Section::open();
+        let payload = block.take_payload().map(Panic::new);
         // SAFETY: a returning coroutine gives a `Ret`.
         let result = (code == code::RETURNED).then(|| unsafe { word::unpack::<Ret>(word) });
         // SAFETY: it is ours now, and counted out when it is released.
@@ -187,9 +188,10 @@ impl<In, Out, Ret> Inner<In, Out, Ret> {
         // SAFETY: ended, and its result is read.
         unsafe { control::release(self.claim.control) };
         self.claim.finish();
+        drop(section);
         match (result, payload) {
             (Some(result), _) => result,
-            (None, Some(payload)) => resume_unwind(payload),
+            (None, Some(panic)) => panic.resume(),
             (None, None) => unreachable!("a coroutine exited while it was resumed to go on"),
         }
     }
@@ -209,13 +211,13 @@ impl<In, Out, Ret> Drop for Inner<In, Out, Ret> {
             return last_words::say(format_args!(
                 "migratable coroutine {} was dropped on a thread that cannot end it; its stack is \
                  leaked",
-                claim.name.or_id(claim.id()),
+                claim.shown(),
             ));
         }
         // SAFETY: it is ours now, and counted out when it is released.
         unsafe { thread::current().count_live(1) };
         // SAFETY: ours, not running (that borrows a handle); types as created.
-        let failed = match unsafe { exit::end::<Out, Ret>(claim.control) } {
+        let failed = match unsafe { exit::end::<Out, Ret>(claim.control, false) } {
             Ended::Gone(failed) => failed,
             Ended::CannotUnwind => None,
             Ended::Refused => {
@@ -225,8 +227,8 @@ impl<In, Out, Ret> Drop for Inner<In, Out, Ret> {
             }
         };
         claim.finish();
-        if let Some(payload) = failed {
-            exit::raise(claim.shown(), payload);
+        if let Some(panic) = failed {
+            exit::raise(claim.shown(), panic);
         }
     }
 }

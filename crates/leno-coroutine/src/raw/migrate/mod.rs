@@ -150,6 +150,11 @@ impl Claim {
         self.word.put_back(taken);
     }
 
+    /// Takes back what was offered; `false` if another thread has it, or had it, by now.
+    pub(crate) fn take_back(&self) -> bool {
+        self.take().is_ok()
+    }
+
     /// Offers it, which is ours and has been left, to whoever wants it.
     pub(crate) fn offer(&self, block: &Control) {
         let counted = block.pins.get();

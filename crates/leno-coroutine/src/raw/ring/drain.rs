@@ -1,12 +1,16 @@
 //! Ending the members of a ring.
+//!
+//! Claim: [`Ring::drain`] returns when no member is left, whatever its members, their values and their
+//! panics do; nothing unwinds out of it. A member is out of the queue before it is ended, and one that
+//! never ran is finished before its body is dropped.
 
 use core::ptr::NonNull;
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use leno_context::control::{Control, Kind};
+use leno_context::last_words;
 use leno_context::unwind::{self, EXIT_TRIES, code};
-use leno_context::{State, Status};
+use leno_context::user::{self, Panic};
+use leno_context::{State, Status, thread};
 
 use super::Ring;
 use super::hop::release;
@@ -20,23 +24,26 @@ impl Ring {
     /// Ends all members but the initial one, which calls this, in the order they would have run.
     /// Also returns what is to be raised then: the exit of a coroutine further out that came up
     /// meanwhile, or the first panic of a destructor of what a member had captured.
-    pub(super) fn drain(&self) -> (Drained, Option<Box<dyn Any + Send>>) {
+    pub(super) fn drain(&self) -> (Drained, Option<Panic>) {
         let (mut drained, mut failed) = (Drained::default(), None);
+        let may_unwind = !cfg!(panic = "abort") && (self.at_thread_end || !thread::is_ending());
         let before = self.draining.replace(true);
         while let Some(member) = self.next() {
-            match self.end(member) {
-                Ended::Gone(payload) => {
+            match self.end(member, may_unwind) {
+                Some(Ended::Gone(panic)) => {
                     drained.ended += 1;
-                    failed = first_to_raise(failed, payload);
+                    failed = user::first(failed, panic);
                 }
-                Ended::Refused | Ended::CannotUnwind => drained.leaked += 1,
+                Some(Ended::Refused | Ended::CannotUnwind) => drained.leaked += 1,
+                None => {}
             }
         }
         self.draining.set(before);
         (drained, failed)
     }
 
-    fn end(&self, member: NonNull<Control>) -> Ended {
+    /// Ends a member; none if another thread has taken it meanwhile.
+    fn end(&self, member: NonNull<Control>, may_unwind: bool) -> Option<Ended> {
         // SAFETY: live: it was in the queue.
         let block = unsafe { member.as_ref() };
         if block.state() == State::New {
@@ -47,35 +54,50 @@ impl Ring {
             if let Some(claim) = claim {
                 claim.finish();
             }
-            return ended;
+            return Some(ended);
         }
-        if cfg!(panic = "abort") {
-            if self.borrows {
-                unwind::give_up(format_args!(
-                    "a ring's scope ended while its member {} (created at {}) was suspended: with \
-                     panic = \"abort\" it cannot be unwound; let it finish first",
-                    block.shown(),
-                    block.site(),
-                ));
-            }
-            return Ended::CannotUnwind;
+        if !may_unwind {
+            return Some(self.leave_suspended(block));
         }
         let status = Status::of(block);
+        let claim = (block.kind() == Kind::Migrant).then(|| Claim::of(block));
         let mut raised = None;
         for _ in 0..EXIT_TRIES {
             // The exit of a coroutine further out may come up here: it waits until all have ended.
-            match catch_unwind(AssertUnwindSafe(|| self.hop(member, code::EXIT))) {
+            match user::call(|| self.hop(member, code::EXIT)) {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => {
-                    return self.give_up(block, &error.to_string(), Ended::CannotUnwind);
+                    return Some(self.give_up(block, &error.to_string(), Ended::CannotUnwind));
                 }
-                Err(payload) => raised = raised.or(Some(payload)),
+                Err(panic) => raised = user::first(raised, Some(panic)),
             }
             if status.is_finished() {
-                return Ended::Gone(raised);
+                return Some(Ended::Gone(raised));
+            }
+            // A migrant that has been left is offered to other threads.
+            if claim.as_ref().is_some_and(|claim| !claim.take_back()) {
+                return None;
             }
         }
-        self.give_up(block, &exit::refused(block), Ended::Refused)
+        Some(self.give_up(block, &exit::refused(block), Ended::Refused))
+    }
+
+    /// Leaves a suspended member as it is, because it cannot be unwound in this build, or here.
+    #[cold]
+    fn leave_suspended(&self, block: &Control) -> Ended {
+        if self.borrows {
+            unwind::give_up(format_args!("{}", exit::cannot_unwind("a ring's scope", block)));
+        }
+        if cfg!(panic = "abort") {
+            return Ended::CannotUnwind;
+        }
+        let why = format!(
+            "member {} (created at {}) is suspended and cannot be unwound in the destructor of a \
+             thread-local, because it may borrow a thread-local that is gone",
+            block.shown(),
+            block.site(),
+        );
+        self.give_up(block, &why, Ended::CannotUnwind)
     }
 
     /// Leaves a member that cannot be ended as it is, for ever.
@@ -83,22 +105,11 @@ impl Ring {
         if self.borrows {
             exit::abort_scope(why);
         }
-        eprintln!("leno: {why}; its stack is leaked");
+        last_words::say(format_args!("{why}; its stack is leaked"));
         if block.kind() == Kind::Shared {
             shared::give_up(block);
         }
         self.gave_up.set(true);
         ended
     }
-}
-
-/// Of two unwindings the exit of a coroutine further out, else the earlier one.
-pub(super) fn first_to_raise(
-    earlier: Option<Box<dyn Any + Send>>,
-    later: Option<Box<dyn Any + Send>>,
-) -> Option<Box<dyn Any + Send>> {
-    let is_exit = |payload: &Option<Box<dyn Any + Send>>| {
-        payload.as_ref().is_some_and(|payload| unwind::is_exit(&**payload))
-    };
-    if is_exit(&later) && !is_exit(&earlier) { later } else { earlier.or(later) }
 }

@@ -5,8 +5,10 @@ use core::panic::Location;
 use core::ptr::NonNull;
 
 use leno_context::control::{self, Control, Kind, Spec, bits};
+use leno_context::last_words;
 use leno_context::stack::StackSize;
 use leno_context::thread::{self, Slot};
+use leno_context::user::Panic;
 use leno_context::word::Word;
 use leno_context::{Name, overflow};
 
@@ -39,6 +41,7 @@ impl Ring {
             outer: own.get(),
             unwinding: std::thread::panicking(),
             borrows,
+            at_thread_end: borrows && thread::is_ending(),
             current: Cell::new(initial),
             queue: UnsafeCell::new(Queue::new()),
             before: Cell::new(None),
@@ -176,7 +179,9 @@ fn free_at_thread_exit() {
             let Some(ring) = NonNull::new(base) else { return };
             // SAFETY: not freed yet: only this does.
             let found = unsafe { ring.as_ref() };
-            report(&found.failures.take());
+            let unread = found.failures.take();
+            report(&unread);
+            unread.into_iter().for_each(|failure| drop(Panic::new(failure.payload)));
             if found.queue().len() == 0 && !found.gave_up.get() {
                 // SAFETY: entered by this context, nobody is in it.
                 unsafe { Ring::leave(ring) };
@@ -194,11 +199,11 @@ fn report(unread: &[Failure]) {
         0 => String::new(),
         n => format!(" (and {n} more)"),
     };
-    eprintln!(
-        "leno: thread '{}' ended with a failure of its ring that ring::failures has not taken: \
+    last_words::say(format_args!(
+        "thread '{}' ended with a failure of its ring that ring::failures has not taken: \
          member {} panicked with {:?}{more}",
         std::thread::current().name().unwrap_or("unnamed"),
         first.member,
         first.message().unwrap_or("no text"),
-    );
+    ));
 }

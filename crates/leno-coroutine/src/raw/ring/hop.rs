@@ -1,11 +1,10 @@
 //! Passing control from member to member.
 
 use core::ptr::NonNull;
-use std::any::Any;
-use std::panic::resume_unwind;
 
 use leno_context::control::{self, Control, Kind, bits};
 use leno_context::unwind::{self, code};
+use leno_context::user::{Panic, Section};
 use leno_context::word::{EMPTY, Word};
 use leno_context::{State, switch};
 
@@ -46,11 +45,13 @@ impl Ring {
         if tag & (bits::WATCHED | bits::SHARED) != 0 {
             way = self.way_to(target, code)?;
         }
+        let section = Section::open();
         self.current.set(to);
         // SAFETY: the current member is live while it runs here.
         let from = unsafe { from.as_ref() };
         from.mark(bits::SUSPENDED);
         target.store_tag(tag);
+        drop(section);
         // SAFETY: the target was left by a hop, or is fresh, and is continued by this ring only.
         let (word, code) =
             unsafe { switch::transfer(from.context(), way.context, way.word, way.code) };
@@ -118,14 +119,16 @@ impl Ring {
             // Only migrants are noted when they are merely left.
             return Claim::of(block).offer(block);
         }
+        let section = Section::open();
         let claim = (block.kind() == Kind::Migrant).then(|| Claim::leave(block));
         // SAFETY: it has finished, and this code runs on another stack.
         unsafe { release(before) };
         if let Some(claim) = claim {
             claim.finish();
         }
-        if let Some(payload) = self.raise.take() {
-            resume_unwind(payload);
+        drop(section);
+        if let Some(panic) = self.raise.take() {
+            panic.resume();
         }
     }
 
@@ -152,37 +155,40 @@ impl Ring {
     ///
     /// # Safety
     /// Called by the current member, with nothing on its stack needed any more.
-    pub(super) unsafe fn finish(&self, failed: Option<Box<dyn Any + Send>>) -> ! {
+    pub(super) unsafe fn finish(&self, failed: Option<Panic>) -> ! {
         let own = self.current.get();
         let block = self.current();
-        let exited = |payload: &Box<_>| unwind::is_exit_of(&**payload, block.id());
+        let exited = |panic: &Panic| unwind::is_exit_of(panic.payload(), block.id());
         trace::event(
             match &failed {
                 None => "return",
-                Some(payload) if exited(payload) => "exited",
+                Some(panic) if exited(panic) => "exited",
                 Some(_) => "panic",
             },
             block,
         );
         let mut home = self.draining.get();
         match failed {
-            Some(payload) if unwind::is_exit_of(&*payload, block.id()) => {}
-            Some(payload) if unwind::is_exit(&*payload) => {
-                self.raise.set(Some(payload));
+            Some(panic) if exited(&panic) => {}
+            Some(panic) if panic.is_exit() => {
+                self.raise.set(Some(panic));
                 self.queue().remove(self.initial);
                 home = true;
             }
-            Some(payload) => {
-                self.failures.borrow_mut().push(Failure { member: self.member(own), payload })
+            Some(panic) => {
+                let failure = Failure { member: self.member(own), payload: panic.into_payload() };
+                self.failures.borrow_mut().push(failure);
             }
             None => {}
         }
         block.mark(bits::FINISHED);
         let (next, way) = if home { self.way_home() } else { self.way_on() };
+        let section = Section::open();
         self.before.set(Some(own));
         self.current.set(next);
         // SAFETY: live.
         unsafe { next.as_ref() }.mark(bits::RUNNING);
+        drop(section);
         // SAFETY: left by a hop, or fresh; continued once. Our stack is released by it.
         unsafe { switch::jump(way.context, way.word, way.code) }
     }

@@ -25,13 +25,12 @@ use core::cell::{Cell, RefCell, UnsafeCell};
 use core::mem::ManuallyDrop;
 use core::panic::Location;
 use core::ptr::NonNull;
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use leno_context::Status;
 use leno_context::control::{self, Control, Kind};
 use leno_context::thread;
 use leno_context::unwind::{self, code};
+use leno_context::user::{self, Panic, Section};
 use leno_context::word::Word;
 
 use self::enter::{here, here_or_enter};
@@ -53,6 +52,8 @@ pub(crate) struct Ring {
     unwinding: bool,
     /// Members may borrow: all of them must end before the ring does.
     borrows: bool,
+    /// Entered by a scope in the destructor of a thread-local: then members can be unwound there.
+    at_thread_end: bool,
     current: Cell<NonNull<Control>>,
     queue: UnsafeCell<Queue>,
     /// Who ran before, if something is still to be done for it: a finished member's stack is to be
@@ -60,7 +61,7 @@ pub(crate) struct Ring {
     /// stack has been left.
     before: Cell<Option<NonNull<Control>>>,
     /// An exit aimed further out, to be raised in the initial member.
-    raise: Cell<Option<Box<dyn Any + Send>>>,
+    raise: Cell<Option<Panic>>,
     draining: Cell<bool>,
     /// A member that could not be ended was given up: its frames refer to this ring for ever.
     gave_up: Cell<bool>,
@@ -197,6 +198,7 @@ impl Ring {
     fn adopt(&self, control: NonNull<Control>) {
         // SAFETY: live.
         let block = unsafe { control.as_ref() };
+        let _section = Section::open();
         block.ring.set((&raw const *self).cast_mut().cast());
         // SAFETY: the initial block is live as long as the ring.
         block.set_parent(unsafe { self.initial.as_ref() }.context());
@@ -303,7 +305,7 @@ unsafe fn run<F: FnOnce()>(control: *mut Control, take: impl FnOnce(&Control) ->
         let _locals = local::Clear(control);
         take(block)();
     };
-    let failed = catch_unwind(AssertUnwindSafe(run)).err();
+    let failed = user::call(run).err();
     // SAFETY: live.
     let ring = unsafe { (*control).ring.get() }.cast::<Ring>();
     // SAFETY: a member's ring outlives it.
@@ -359,7 +361,7 @@ pub(crate) fn drain() -> Result<Drained, RingError> {
     }
     match ring.drain() {
         (drained, None) => Ok(drained),
-        (_, Some(payload)) => resume_unwind(payload),
+        (_, Some(panic)) => panic.resume(),
     }
 }
 

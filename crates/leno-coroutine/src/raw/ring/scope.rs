@@ -6,15 +6,15 @@
 use core::marker::PhantomData;
 use core::panic::Location;
 use core::ptr::NonNull;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::thread::panicking;
 
-use leno_context::unwind;
+use leno_context::last_words;
+use leno_context::user::{self, Panic};
 
-use super::drain::first_to_raise;
 use super::{Ring, spawn_in};
 use crate::Builder;
 use crate::raw::chain::Owner;
+use crate::raw::scope::leave;
 use crate::ring::{Member, SpawnError};
 
 /// Adds members that may borrow from outside the scope; made by [`scope`].
@@ -39,7 +39,8 @@ pub struct Scope<'scope, 'env> {
 ///
 /// A destructor that panics while the stack of a started member unwinds aborts the process, as in
 /// any unwinding. So does a member that cannot be ended, with a message: its body catches exit
-/// eight times, or the build has `panic = "abort"`.
+/// eight times, the build has `panic = "abort"`, or the scope began before its thread's end and is left
+/// in the destructor of a thread-local.
 ///
 /// # Examples
 /// ```
@@ -62,27 +63,24 @@ where
 {
     // Members borrow the scope itself too, so it must outlive the drain.
     let scope = Scope { ring: Ring::enter(true), scope: PhantomData, env: PhantomData };
-    let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
+    let result = user::call(|| f(&scope));
     // SAFETY: freed below.
     let ring = unsafe { scope.ring.as_ref() };
     let (_, failed) = ring.drain();
     let unread = ring.failures.take();
     // SAFETY: entered above in this context; drained, so nobody is in it.
     unsafe { Ring::leave(scope.ring) };
-    let unread = unread.into_iter().next().map(|failure| failure.payload);
-    match (result, first_to_raise(unread, failed)) {
-        (Ok(result), None) => result,
-        (Ok(result), Some(payload)) if panicking() && !unwind::is_exit(&*payload) => {
-            eprintln!(
-                "leno: a member panicked in a ring's scope of code that was itself unwinding: the \
-                 panic goes no further"
-            );
+    let unread = unread.into_iter().map(|failure| Some(Panic::new(failure.payload)));
+    let failed = user::first(unread.fold(None, user::first), failed);
+    match (result, failed) {
+        (Ok(result), Some(panic)) if panicking() && !panic.is_exit() => {
+            last_words::say(format_args!(
+                "a member panicked in a ring's scope of code that was itself unwinding: the panic \
+                 goes no further"
+            ));
             result
         }
-        (Ok(_), Some(payload)) => resume_unwind(payload),
-        (Err(payload), failed) => {
-            resume_unwind(first_to_raise(Some(payload), failed).expect("one of them"))
-        }
+        (result, failed) => leave(result, failed),
     }
 }
 

@@ -4,11 +4,10 @@ use core::cell::Cell;
 use core::marker::PhantomData;
 use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use leno_context::control::{Control, bits};
 use leno_context::unwind::{self, EXIT_TRIES, code};
+use leno_context::user::{self, Panic, Section};
 use leno_context::word::{self, EMPTY, Word};
 use leno_context::{Name, State, Status, thread};
 
@@ -143,7 +142,8 @@ impl<In, Out, Ret> Coroutine<In, Out, Ret> {
                 unsafe { copier::call(copier, caller, self.record, word, code) }
             }
         };
-        block.mark(bits::SUSPENDED);
+        let left = arrived.1 == code::SUSPENDED;
+        block.mark(if left { bits::SUSPENDED } else { bits::FINISHED });
         arrived
     }
 
@@ -163,15 +163,25 @@ impl<In, Out, Ret> Coroutine<In, Out, Ret> {
     unsafe fn ended(&self, word: Word, code: usize) -> Ret {
         let block = self.record().block();
         trace::event(if code == code::RETURNED { "return" } else { "panic" }, block);
-        let payload = block.take_payload();
+        // SAFETY: forwarded.
+        match unsafe { self.take_end(word, code) } {
+            (Some(result), _) => result,
+            (None, Some(panic)) => panic.resume(),
+            (None, None) => unreachable!("a coroutine exited while it was resumed to go on"),
+        }
+    }
+
+    /// Takes what a coroutine that has just ended has left, and releases it.
+    ///
+    /// # Safety
+    /// It has just ended with this word and code.
+    unsafe fn take_end(&self, word: Word, code: usize) -> (Option<Ret>, Option<Panic>) {
+        let _section = Section::open();
+        let payload = self.record().block().take_payload().map(Panic::new);
         // SAFETY: a returning coroutine gives a `Ret`, boxed if it is large.
         let result = (code == code::RETURNED).then(|| unsafe { unpack_result::<Ret>(word) });
         self.release();
-        match (result, payload) {
-            (Some(result), _) => result,
-            (None, Some(payload)) => resume_unwind(payload),
-            (None, None) => unreachable!("a coroutine exited while it was resumed to go on"),
-        }
+        (result, payload)
     }
 
     /// Frees what a coroutine that has ended (or never started) had.
@@ -181,15 +191,17 @@ impl<In, Out, Ret> Coroutine<In, Out, Ret> {
         unsafe { self.record().release() };
     }
 
-    /// Ends it, for the handle is going away; the panic that came of it.
-    fn end(&mut self) -> Option<Box<dyn Any + Send>> {
+    /// Ends it, for the handle is going away; the panic that came of it. As for [`exit::end`], its state
+    /// says what is true whenever a value of its is dropped, and nothing unwinds out of here.
+    fn end(&mut self) -> Option<Panic> {
         let block = self.record().block();
         if block.state() == State::New {
+            block.mark(bits::FINISHED);
             let drop_body = || {
-                // SAFETY: new, so the body is in place.
+                // SAFETY: it was new, so the body is in place.
                 unsafe { block.drop_body() };
             };
-            let failed = catch_unwind(AssertUnwindSafe(drop_body)).err();
+            let failed = user::call(drop_body).err();
             self.release();
             return failed;
         }
@@ -204,19 +216,16 @@ impl<In, Out, Ret> Coroutine<In, Out, Ret> {
             trace::event("exit", block);
             // SAFETY: prepared, suspended, so it understands EXIT.
             let (word, code) = unsafe { self.run(EMPTY, code::EXIT) };
-            let drop_value = || match code {
-                // SAFETY: the code says what the word is.
-                code::SUSPENDED => drop(unsafe { self.read_out(word) }),
-                // SAFETY: as above.
-                code::RETURNED => drop(unsafe { unpack_result::<Ret>(word) }),
-                _ => {}
-            };
-            failed = failed.or(catch_unwind(AssertUnwindSafe(drop_value)).err());
-            if code != code::SUSPENDED {
-                let payload = block.take_payload().or(failed);
-                self.release();
-                return payload;
+            if code == code::SUSPENDED {
+                // SAFETY: it has just suspended with this word.
+                let out = unsafe { self.read_out(word) };
+                failed = user::first(failed, user::try_dispose(out).err());
+                continue;
             }
+            // SAFETY: it has just ended with this word and code.
+            let (result, payload) = unsafe { self.take_end(word, code) };
+            let failed = user::first(failed, user::try_dispose(result).err());
+            return user::first(payload, failed);
         }
         exit::report_refused(block);
         None
@@ -263,8 +272,8 @@ impl<In, Out, Ret> Drop for Coroutine<In, Out, Ret> {
         } else {
             self.record().give_up();
         }
-        if let Some(payload) = failed {
-            exit::raise(self.name.or_id(self.id()), payload);
+        if let Some(panic) = failed {
+            exit::raise(self.name.or_id(self.id()), panic);
         }
     }
 }
