@@ -61,9 +61,11 @@ impl Inbox {
         self.is_open.get()
     }
 
-    pub(crate) fn add(&self, co: Co) {
+    /// Returns who is to be woken.
+    #[must_use = "nobody else wakes the scheduler"]
+    pub(crate) fn add(&self, co: Co) -> Option<Waiter> {
         self.ready.borrow_mut().push_back(co);
-        self.wake();
+        self.scheduler.take()
     }
 
     pub(crate) fn forget(&self, co: Co) {
@@ -74,18 +76,11 @@ impl Inbox {
         self.members.set(self.members.get() + 1);
     }
 
-    pub(crate) fn leave(&self) {
+    /// Returns who is to be woken.
+    #[must_use = "nobody else wakes the scheduler"]
+    pub(crate) fn leave(&self) -> Option<Waiter> {
         self.members.set(self.members.get() - 1);
-        if self.members.get() == 0 {
-            self.wake();
-        }
-    }
-
-    fn wake(&self) {
-        let scheduler = self.scheduler.take();
-        if let Some(scheduler) = scheduler {
-            scheduler.wake();
-        }
+        if self.members.get() == 0 { self.scheduler.take() } else { None }
     }
 }
 

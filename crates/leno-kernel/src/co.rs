@@ -31,6 +31,11 @@ impl Co {
         Co(NonZeroU64::new(bits).expect("a generation is not 0"))
     }
 
+    /// Stands for a core itself: no coroutine has this slot.
+    pub(crate) fn of_core(core: u32) -> Co {
+        Co::new(core, SLOTS - 1, GENERATIONS - 1)
+    }
+
     #[inline(always)]
     pub(crate) fn core(self) -> u32 {
         (self.0.get() >> (SLOT_BITS + GENERATION_BITS)) as u32

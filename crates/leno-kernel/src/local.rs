@@ -6,6 +6,8 @@ use core::panic::Location;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use leno_context::user;
+
 use crate::core::{Core, Parts, Stop};
 use crate::dump::{Depth, Dump};
 use crate::log::{Log, Ring};
@@ -215,7 +217,8 @@ impl LocalSystem {
     /// wait for. They stay; someone outside may still unpark them before the next run.
     ///
     /// # Panics
-    /// When the system is running already: it was called by one of its own coroutines.
+    /// When the system is running already: it was called by one of its own coroutines. When its policy panics
+    /// or breaks its contract: the system can be run again, first come, first served.
     pub fn run(&self) -> Result<Report, Deadlock> {
         let is_done = |core: &Core| core.tasks.live() == 0;
         while self.run_core(is_done) == Stop::Quiescent && self.quiescence == Quiescence::Reap {
@@ -240,7 +243,8 @@ impl LocalSystem {
         stop
     }
 
-    /// Makes all coroutines exit, and runs until they have.
+    /// Makes all coroutines exit, and runs until they have. Coroutines that are spawned meanwhile, by
+    /// destructors say, exit before they start.
     ///
     /// # Panics
     /// As [`Self::run`].
@@ -249,7 +253,16 @@ impl LocalSystem {
         self.report()
     }
 
+    /// Whoever is spawned meanwhile ends before it starts, so that there is an end.
     fn exit_all(&self) {
+        struct Stopping<'a>(&'a Core);
+        impl Drop for Stopping<'_> {
+            fn drop(&mut self) {
+                self.0.is_stopping.set(false);
+            }
+        }
+        self.core().is_stopping.set(true);
+        let _stopping = Stopping(self.core());
         while self.core().tasks.live() > 0 {
             self.core().cancel_all();
             self.run_core(|core| core.tasks.live() == 0);
@@ -310,15 +323,29 @@ impl Default for LocalSystem {
     }
 }
 
+/// How often a system that is dropped goes on after its clock, or another part of a user's, has panicked.
+const TRIES: usize = 8;
+
 impl Drop for LocalSystem {
+    /// Makes all coroutines exit, as [`Self::drain`] does. What a policy or a clock raises meanwhile goes no
+    /// further. If a clock raises again and again, the coroutines are leaked.
     fn drop(&mut self) {
-        if leno_context::thread::is_ending() || self.core().is_in_policy() {
-            // Nothing may be unwound now; suspended frames refer to the core, so it stays.
-            return core::mem::forget(self.core.take());
-        }
-        self.exit_all();
-        let object = self.core().system();
+        let core = self.core();
+        let object = core.system();
         let _ = OWN.try_with(|own| own.borrow_mut().retain(|other| *other != object));
+        let is_busy = core.is_in_policy() || core.entry.is_entered();
+        let is_drained = !leno_context::thread::is_ending()
+            && !is_busy
+            && (0..TRIES).any(|_| user::call(|| self.exit_all()).is_ok());
+        let core = self.core.take();
+        if !is_drained {
+            // Nothing may be unwound now; suspended frames refer to the core, so it stays.
+            return core::mem::forget(core);
+        }
+        if let Some(core) = &core {
+            core.dispose();
+        }
+        user::dispose(core);
     }
 }
 

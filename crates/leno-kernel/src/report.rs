@@ -3,6 +3,8 @@
 use core::fmt;
 use std::any::Any;
 
+use leno_context::user::Panic;
+
 use crate::alive;
 pub use crate::alive::{Alive, Busy};
 use crate::core::Core;
@@ -81,6 +83,11 @@ impl Core {
 }
 
 impl Report {
+    /// Drops it. Payloads of panics are a user's, and may panic when they are dropped.
+    pub(crate) fn dispose(self) {
+        self.failures.into_iter().for_each(|failure| drop(Panic::new(failure.payload)));
+    }
+
     /// Both together.
     pub(crate) fn and(mut self, other: Report) -> Report {
         self.spawned += other.spawned;

@@ -5,12 +5,35 @@
 
 use std::rc::Rc;
 
-use super::{Core, Exit, Task};
+use super::{Core, Exit, Stop, Task};
 use crate::attach::{AttachError, Back, Inbox};
 use crate::log::What;
 use crate::policy::{Hint, Why};
-use crate::raw::entered;
-use crate::{Co, State};
+use crate::raw::entered::{self, Running};
+use crate::{Co, Outcome, State};
+
+/// Lets whoever ran before go on, also when what runs on top of it unwinds.
+struct Under<'a> {
+    core: &'a Core,
+    running: Running,
+    hands: usize,
+    outcome: Option<Outcome>,
+    caller: Option<&'a Task>,
+}
+
+impl Drop for Under<'_> {
+    fn drop(&mut self) {
+        self.core.hands.set(self.hands);
+        self.core.outcome.set(self.outcome);
+        self.core.entry.running.set(self.running);
+        if let (Some(caller), Some(co)) = (self.caller, self.running.co()) {
+            self.core.window.runs(co);
+            caller.attaches.set(false);
+            caller.become_(State::Running);
+            self.core.log(Some(co), || What::Runs);
+        }
+    }
+}
 
 impl Core {
     /// Runs a coroutine of this core now, on top of whoever calls, until it parks, yields or ends.
@@ -39,6 +62,8 @@ impl Core {
 
     fn run_attached(&self, co: Co, task: &Task) -> Back {
         self.on_top(co, || self.run(co, task));
+        // Its slot may be another's by now: dropping its result is user code, which may spawn.
+        let Some(task) = self.tasks.get(co) else { return Back::Ended(self.last_outcome.get()) };
         match task.state() {
             State::Finished(outcome) => Back::Ended(outcome),
             State::Parked(reason) => Back::Parked(reason),
@@ -58,15 +83,20 @@ impl Core {
         }
         // Its turn ends here, and not with someone else's.
         let hands = self.hands.replace(0);
+        let outcome = self.outcome.take();
+        let under = Under { core: self, running, hands, outcome, caller };
         run();
-        self.hands.set(hands);
-        self.entry.running.set(running);
-        if let Some(caller) = caller {
-            self.window.runs(running.co().expect("it is the caller"));
-            caller.attaches.set(false);
-            caller.become_(State::Running);
-            self.log(running.co(), || What::Runs);
-        }
+        drop(under);
+    }
+
+    /// Runs the core's loop on top of whoever runs now, which waits for `co`, until `done`.
+    pub(crate) fn run_on_top(&self, co: Co, done: impl Fn(&Core) -> bool) -> Stop {
+        let mut stop = Stop::Done;
+        self.on_top(co, || {
+            self.entry.running.set(Running::Nobody);
+            stop = self.run_until(done);
+        });
+        stop
     }
 
     /// Takes a coroutine that is ready out of where it waits for its turn.
@@ -98,7 +128,7 @@ impl Core {
         }
         self.enter_sink(task, inbox);
         if is_ready {
-            inbox.add(co);
+            self.wake_later(inbox.add(co));
         }
         Ok(())
     }
@@ -118,7 +148,7 @@ impl Core {
             self.leave_sink(task);
             return false;
         };
-        inbox.add(co);
+        self.wake_later(inbox.add(co));
         true
     }
 
@@ -126,14 +156,14 @@ impl Core {
     pub(super) fn take_from_sink(&self, co: Co, task: &Task) {
         self.take_out(co, task);
         self.leave_sink(task);
-        self.enqueue(co, task, Why::Exit, Hint::Back);
+        self.enqueue(co, Why::Exit, Hint::Back);
     }
 
     /// Makes a coroutine the core's own.
     pub(super) fn leave_sink(&self, task: &Task) {
         task.has_sink.set(false);
         if let Some(inbox) = task.sink.take() {
-            inbox.leave();
+            self.wake_later(inbox.leave());
         }
     }
 

@@ -7,12 +7,12 @@
 use std::sync::Arc;
 use std::task::Waker;
 
-use super::queue::Queue;
+use leno_context::user::Panic;
+
 use super::{Core, Membership};
 use crate::log::What;
 use crate::policy::{Hint, Why};
 use crate::raw::entered::Running;
-use crate::report::Failure;
 use crate::system::{Movable, Turn};
 use crate::{Co, Name, Outcome, Reason};
 
@@ -41,8 +41,7 @@ impl Core {
 
     /// A movable future from a pile: to be run now, or, with a policy, when that says so.
     pub(super) fn welcome(&self, movable: Arc<Movable>) -> Option<Arc<Movable>> {
-        let mut queue = self.queue.borrow_mut();
-        if let Queue::Fifo(_) = *queue {
+        if !self.is_policed.get() {
             return Some(movable);
         }
         let (why, hint) = match movable.is_new() {
@@ -51,10 +50,10 @@ impl Core {
             false => (Why::Unparked, Hint::Back),
         };
         self.ready.set(self.ready.get() + 1);
-        let (co, about) = (movable.co, &movable.about);
-        queue.ready(co, why, hint, |why, hint| about.ready(co, why, hint, self.roughly_now()));
-        drop(queue);
-        self.guests.borrow_mut().insert(co, movable);
+        let co = movable.co;
+        let before = self.guests.borrow_mut().insert(co, movable);
+        drop(before);
+        self.queue.borrow_mut().ready(co, why, hint, || self.roughly_now());
         None
     }
 
@@ -64,7 +63,7 @@ impl Core {
         let guest = self.guests.borrow_mut().remove(&co);
         match guest {
             Some(movable) => self.run_movable(movable),
-            None => debug_assert!(false, "a policy gave back {co}, which is not ready"),
+            None => debug_assert!(false, "{co} was picked, which is not ready"),
         }
     }
 
@@ -93,13 +92,13 @@ impl Core {
         }
     }
 
-    fn movable_ended(&self, movable: &Movable, panicked: Option<Box<dyn std::any::Any + Send>>) {
+    fn movable_ended(&self, movable: &Movable, panicked: Option<Panic>) {
         let co = movable.co;
         let mut outcome = self.outcome.take().unwrap_or(Outcome::Exited);
-        if let Some(payload) = panicked {
+        if let Some(panic) = panicked {
             outcome = Outcome::Panicked;
             let name = movable.about.name.clone();
-            self.failures.borrow_mut().push(Failure { co, name, payload });
+            self.failed(co, name, panic);
         }
         self.count_end(co, outcome);
         let own = self.team.as_ref().expect("it was taken from a pile");

@@ -6,14 +6,19 @@
 //! Invariants:
 //! - a coroutine is in the queue exactly while it is [`State::Ready`];
 //! - at most one is [`State::Running`], and then `entry.running` says which;
+//! - user code is called while none of its state is borrowed ([`cell`]) and nobody is between two states;
+//!   what leaves it does not unwind the core's loop;
 //! - a started body with a stack sits in its slot's seat; what has not started, or is a future, is in
 //!   `body`, except while it runs.
 
 mod attach;
 mod body;
+mod cell;
 mod check;
+mod chores;
 mod guests;
 mod listen;
+mod policed;
 mod preempt;
 mod queue;
 mod run;
@@ -21,6 +26,7 @@ mod tasks;
 mod turn;
 
 pub(crate) use body::Body;
+pub(crate) use cell::StateCell;
 pub use listen::{bell_to_listen_at, listen, listen_at};
 pub(crate) use run::Stop;
 pub(crate) use tasks::{About, Exit, Task};
@@ -29,10 +35,12 @@ use core::any::Any;
 use core::cell::{Cell, RefCell};
 
 use std::collections::HashMap;
+use std::io::Write;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use self::check::Checks;
+use self::chores::Chores;
 use self::preempt::Slice;
 use self::queue::Queue;
 use self::tasks::Tasks;
@@ -66,7 +74,9 @@ pub(crate) struct Core {
     pub(crate) lodger: RefCell<Option<Rc<dyn Any>>>,
     pub(crate) mailbox: &'static Mailbox,
     pub(crate) tasks: Tasks,
-    queue: RefCell<Queue>,
+    queue: StateCell<Queue>,
+    /// A policy decides who runs next.
+    is_policed: Cell<bool>,
     /// How many are in the queue.
     ready: Cell<usize>,
     /// How often the turn that its loop has begun may be handed on.
@@ -79,26 +89,32 @@ pub(crate) struct Core {
     futures: Cell<usize>,
     /// What time it was when the core last looked.
     now: Cell<Time>,
-    timers: RefCell<Timers<Co>>,
+    timers: StateCell<Timers<Co>>,
     pub(crate) platform: Rc<dyn Platform>,
     pub(crate) attention: Attention,
     /// What has happened, if that is written down.
     pub(crate) events: Option<Rc<Ring>>,
     /// Who knows which end of which channel.
     pub(crate) ledger: Rc<RefCell<Ledger>>,
-    /// A sink has gone: its coroutines are the core's again.
+    /// A sink has gone: its coroutines are the core's again. Or there are chores.
     pub(crate) orphans: Rc<Cell<bool>>,
+    /// User code to be called by the loop.
+    chores: Chores,
+    /// Whoever is spawned now ends before it starts.
+    pub(crate) is_stopping: Cell<bool>,
     /// Messages that are being read; kept for its memory.
     reading: RefCell<Vec<Message>>,
     pub(crate) counts: Cell<Counts>,
     /// How the running body has ended; read when it has left.
     pub(crate) outcome: Cell<Option<Outcome>>,
+    /// How whoever has ended last did.
+    last_outcome: Cell<Outcome>,
     /// Panics that nobody waits for.
-    pub(crate) failures: RefCell<Vec<Failure>>,
+    pub(crate) failures: StateCell<Vec<Failure>>,
     /// The other cores of its system.
     pub(crate) team: Option<Membership>,
     /// Movable futures that are ready here, by its policy.
-    guests: RefCell<HashMap<Co, Arc<Movable>>>,
+    guests: StateCell<HashMap<Co, Arc<Movable>>>,
     /// How many messages it has read, and had when it was last idle.
     read: Cell<usize>,
     read_before: Cell<usize>,
@@ -161,14 +177,15 @@ impl Core {
             entry: Entry::new(),
             mailbox,
             tasks: Tasks::new(mailbox.number, address.generation),
-            queue: RefCell::new(Queue::new(policy)),
+            is_policed: Cell::new(policy.is_some()),
+            queue: StateCell::new(Queue::new(policy)),
             ready: Cell::new(0),
             hands: Cell::new(0),
             attached: Cell::new(0),
             open: Cell::new(0),
             futures: Cell::new(0),
             now: Cell::new(now),
-            timers: RefCell::new(Timers::new(now)),
+            timers: StateCell::new(Timers::new(now)),
             platform: platform.into(),
             attention: Attention::default(),
             events: log,
@@ -177,12 +194,15 @@ impl Core {
             slice: Cell::default(),
             ledger: Rc::default(),
             orphans: Rc::default(),
+            chores: Chores::default(),
+            is_stopping: Cell::new(false),
             reading: RefCell::default(),
             counts: Cell::default(),
             outcome: Cell::new(None),
-            failures: RefCell::default(),
+            last_outcome: Cell::new(Outcome::Exited),
+            failures: StateCell::default(),
             team,
-            guests: RefCell::default(),
+            guests: StateCell::default(),
             read: Cell::new(address.sent),
             read_before: Cell::new(address.sent),
             window,
@@ -230,6 +250,7 @@ impl Core {
             What::Spawned { co, name: about.name.clone(), site: about.site }
         });
         let (unparked, cancelled) = waited_for_by.adopted(co);
+        let cancelled = cancelled || self.is_stopping();
         task.borrows.set(launch.borrows);
         task.permit.set(unparked);
         if cancelled {
@@ -253,8 +274,14 @@ impl Core {
         let Unstarted { mut about, launch, body, adoption } = closure;
         about.born = self.roughly_now();
         // If the core is full, the body is dropped, by which whoever waits for it learns.
-        if let Err(error) = self.spawn(about, Body::Closure(body.into_inner()), launch, adoption) {
-            eprintln!("leno: a coroutine was dropped: {error}");
+        let (name, body) = (about.name.clone(), Body::Closure(body.into_inner()));
+        match self.call_user(|| self.spawn(about, body, launch, adoption)) {
+            Ok(Ok(_)) => {}
+            // Also with nobody to read it.
+            Ok(Err(error)) => {
+                let _ = writeln!(std::io::stderr(), "leno: a coroutine was dropped: {error}");
+            }
+            Err(panic) => self.failed(Co::of_core(self.mailbox.number), name, panic),
         }
     }
 
@@ -273,21 +300,15 @@ impl Core {
         if task.has_sink.get() && self.give_to_sink(co, task) {
             return false;
         }
-        self.enqueue(co, task, why, hint)
+        self.enqueue(co, why, hint)
     }
 
     /// Puts a coroutine that is ready into the core's own queue. Whether that is a policy's.
     #[inline(always)]
-    fn enqueue(&self, co: Co, task: &Task, why: Why, hint: Hint) -> bool {
+    fn enqueue(&self, co: Co, why: Why, hint: Hint) -> bool {
         self.ready.set(self.ready.get() + 1);
-        let mut queue = self.queue.borrow_mut();
-        if let Queue::Fifo(_) = *queue {
-            queue.ready(co, why, hint, |_, _| unreachable!("first come, first served"));
-            return false;
-        }
-        let about = task.about.borrow();
-        queue.ready(co, why, hint, |why, hint| about.ready(co, why, hint, self.roughly_now()));
-        true
+        self.queue.borrow_mut().ready(co, why, hint, || self.roughly_now());
+        self.is_policed.get()
     }
 
     /// Gives a coroutine of this core its permit: it goes on now, or does not park next time. Whether it
@@ -317,6 +338,7 @@ impl Core {
     #[cold]
     pub(crate) fn give_way(&self, inside: &Inside<'_>) {
         let Some(woken) = self.queue.borrow_mut().take_woken() else { return };
+        self.tell_policy();
         let is_ready = self.tasks.get(woken).is_some_and(|other| other.state() == State::Ready);
         if !is_ready || is_to_exit(inside.task) || !inside.can_leave() {
             return;
@@ -325,9 +347,9 @@ impl Core {
         if self.choose(&Choice::new(ChoiceKind::After, None, &candidates)) == 0 {
             return;
         }
+        inside.check_after_hook();
         self.queue.borrow_mut().prefer(woken);
-        self.make_ready(inside.co, inside.task, Why::Yielded, Hint::Back);
-        inside.leave_after_hook();
+        self.give_turn(inside);
     }
 
     /// The same for one that has set a timer here, and may be anywhere.
@@ -417,12 +439,23 @@ impl Core {
         if is_to_exit(task) || !inside.can_leave() {
             return Wake::Exit;
         }
-        if self.make_ready(inside.co, task, Why::Yielded, Hint::Back) {
-            inside.leave_after_hook();
-        } else {
-            self.leave(inside);
-        }
+        self.give_turn(inside);
         wake_of(task)
+    }
+
+    /// The running coroutine is ready, and leaves.
+    #[inline(always)]
+    fn give_turn(&self, inside: &Inside<'_>) {
+        if self.is_policed.get() && !inside.task.has_sink.get() {
+            return self.yield_to_policy(inside);
+        }
+        self.make_ready(inside.co, inside.task, Why::Yielded, Hint::Back);
+        self.leave(inside);
+    }
+
+    /// Whether whoever is spawned ends before it starts.
+    fn is_stopping(&self) -> bool {
+        self.is_stopping.get() || self.team.as_ref().is_some_and(|own| own.team.is_stopping())
     }
 
     /// Unparks a coroutine at a certain time, unless the timer is removed before.
@@ -433,37 +466,6 @@ impl Core {
     /// Removes a timer; whether it was still armed.
     pub(crate) fn disarm(&self, key: TimerKey) -> bool {
         self.timers.borrow_mut().remove(key).is_some()
-    }
-
-    /// Whether code of its policy is in the middle of a call, in a coroutine that is suspended.
-    pub(crate) fn is_in_policy(&self) -> bool {
-        self.queue.try_borrow_mut().is_err()
-    }
-
-    /// Whether user code decides.
-    #[inline(always)]
-    pub(crate) fn has_policy(&self) -> bool {
-        matches!(*self.queue.borrow(), Queue::Policy(_))
-    }
-
-    /// Who decides what runs next.
-    pub(crate) fn policy_name(&self) -> String {
-        match self.queue.try_borrow() {
-            Ok(queue) => queue.name().to_owned(),
-            Err(_) => "a policy that is deciding".to_owned(),
-        }
-    }
-
-    /// Answers a choice that the rules leave open.
-    pub(crate) fn choose(&self, choice: &Choice<'_>) -> usize {
-        let took = self.queue.borrow_mut().choose(choice);
-        self.log(self.entry.running.get().co(), || What::Chose {
-            kind: choice.kind,
-            object: choice.object,
-            took,
-            of: choice.candidates.len(),
-        });
-        took
     }
 }
 

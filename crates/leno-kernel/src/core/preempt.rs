@@ -22,7 +22,7 @@ use super::run::TURNS;
 use super::{Core, is_to_exit, wake_of};
 use crate::attach::{AttachError, Back};
 use crate::budget::{Attached, Budget};
-use crate::policy::{Candidate, Choice, ChoiceKind, Hint, Why};
+use crate::policy::{Candidate, Choice, ChoiceKind};
 use crate::raw::entered::Inside;
 use crate::{Co, Wake, world};
 
@@ -230,10 +230,6 @@ impl Core {
     /// Ends the slice of the running coroutine, which is ready, and runs on when it is attached again.
     fn break_off(&self, inside: &Inside<'_>, slice: Slice) {
         self.slice.set(Slice { is_preempted: true, ..slice });
-        if self.make_ready(inside.co, inside.task, Why::Yielded, Hint::Back) {
-            inside.leave_after_hook();
-        } else {
-            self.leave(inside);
-        }
+        self.give_turn(inside);
     }
 }

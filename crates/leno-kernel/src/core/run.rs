@@ -3,7 +3,6 @@
 use core::time::Duration;
 use std::sync::Arc;
 
-use super::queue::Queue;
 use super::{Core, Membership, Task};
 use crate::ledger::Verdict;
 use crate::mailbox::Message;
@@ -14,9 +13,9 @@ use crate::{Co, Outcome, Reason, State, Time, io, system, world};
 /// How many turns are taken between two looks at the mail and the clock.
 pub(super) const TURNS: usize = 64;
 /// Queues longer than this are loaded early.
-const FITS_CACHE: usize = 512;
+pub(super) const FITS_CACHE: usize = 512;
 /// How many turns before its own a coroutine is loaded; what it knows of it, twice as many.
-const AHEAD: usize = 8;
+pub(super) const AHEAD: usize = 8;
 /// How long a core listens before it sleeps.
 const SPIN: Duration = Duration::from_micros(20);
 
@@ -49,6 +48,7 @@ impl Core {
             self.remove_unreachable_if_many();
             if self.orphans.replace(false) {
                 self.take_orphans();
+                self.do_chores();
             }
             let mut turn = 0;
             while turn < TURNS {
@@ -130,10 +130,7 @@ impl Core {
     /// can. With a policy all, so that it can decide.
     fn adopt(&self) {
         let Some(Membership { team, place }) = &self.team else { return };
-        let limit = match *self.queue.borrow() {
-            Queue::Fifo(_) => 1,
-            Queue::Policy(_) => usize::MAX,
-        };
+        let limit = if self.is_policed.get() { usize::MAX } else { 1 };
         team.take(*place, limit, |work| match work {
             Work::Closure(closure) => self.adopt_closure(closure),
             Work::Movable(movable) => {
@@ -191,7 +188,7 @@ impl Core {
         if self.ready.get() > 0 || !team.has_work(place) {
             return None;
         }
-        if self.has_policy() {
+        if self.is_policed.get() {
             self.adopt();
             return None;
         }
@@ -208,17 +205,26 @@ impl Core {
     /// Who runs next. In a long queue those who run soon are in no cache: starts loading them.
     #[inline(always)]
     pub(super) fn pick(&self) -> Option<Co> {
+        if self.is_policed.get() {
+            return self.ask_policy();
+        }
         let mut queue = self.queue.borrow_mut();
         let next = queue.pick();
         if self.ready.get() > FITS_CACHE {
-            if let Some(soon) = queue.peek(2 * AHEAD) {
-                self.tasks.prefetch(soon);
-            }
-            if let Some(task) = queue.peek(AHEAD).and_then(|soon| self.tasks.get(soon)) {
-                task.seat.prefetch();
-            }
+            self.load_early(queue.peek(2 * AHEAD), queue.peek(AHEAD));
         }
         next
+    }
+
+    /// Starts loading those who run later, and soon.
+    #[inline(always)]
+    pub(super) fn load_early(&self, later: Option<Co>, soon: Option<Co>) {
+        if let Some(later) = later {
+            self.tasks.prefetch(later);
+        }
+        if let Some(task) = soon.and_then(|soon| self.tasks.get(soon)) {
+            task.seat.prefetch();
+        }
     }
 
     /// What time it is, for whoever does not need to know exactly.
@@ -243,8 +249,8 @@ impl Core {
 
     /// Whether someone is due to be woken by now.
     pub(super) fn is_timer_due(&self) -> bool {
-        let timers = self.timers.borrow();
-        !timers.is_empty() && timers.next().is_some_and(|when| when <= self.platform.now())
+        let next = self.timers.borrow().next();
+        next.is_some_and(|when| when <= self.platform.now())
     }
 
     /// Whether someone is due to be woken by time.
@@ -353,16 +359,21 @@ impl Core {
 
     /// The timer that fires next; which of those that are due at the same time, a policy says.
     fn take_due(&self) -> Option<(Time, Co)> {
-        let mut timers = self.timers.borrow_mut();
-        let queue = self.queue.borrow();
-        if let Queue::Fifo(_) = *queue {
-            return timers.pop_due();
+        if !self.is_policed.get() {
+            return self.timers.borrow_mut().pop_due();
         }
-        let ties: Vec<_> = timers.ties().map(|(_, co)| Candidate::Co(*co)).collect();
+        let ties = self.due_now();
         if ties.len() < 2 {
-            return timers.pop_due();
+            return self.timers.borrow_mut().pop_due();
         }
-        drop(queue);
-        timers.pop_due_nth(self.choose(&Choice::new(ChoiceKind::Timer, None, &ties)))
+        let chosen = self.choose(&Choice::new(ChoiceKind::Timer, None, &ties));
+        // What the policy did meanwhile may have set or removed timers.
+        let chosen = if self.due_now() == ties { chosen } else { 0 };
+        self.timers.borrow_mut().pop_due_nth(chosen)
+    }
+
+    /// Whose timers are due at the same time.
+    fn due_now(&self) -> Vec<Candidate> {
+        self.timers.borrow_mut().ties().map(|(_, co)| Candidate::Co(*co)).collect()
     }
 }

@@ -12,6 +12,7 @@ use std::task::Waker;
 use leno_context::Name;
 
 use super::body::Body;
+use super::cell::StateCell;
 use crate::attach::Inbox;
 use crate::co::GENERATIONS;
 use crate::join::Adoption;
@@ -142,6 +143,24 @@ impl Task {
         }
     }
 
+    /// Takes what the core has of its result: whoever drops it may drop the result.
+    pub(crate) fn take_adoption(&self) -> Option<Arc<dyn Adoption>> {
+        self.waited_for_by.take()
+    }
+
+    /// Whether nobody but the core can have its result.
+    fn has_no_joiner(&self) -> bool {
+        let waited_for_by = self.waited_for_by.take();
+        let is_last = waited_for_by.as_ref().is_some_and(|own| Arc::strong_count(own) == 1);
+        self.waited_for_by.set(waited_for_by);
+        is_last
+    }
+
+    /// Its name, if user code may panic on its behalf from now on.
+    pub(super) fn name_to_blame(&self) -> Name {
+        if self.has_no_joiner() { self.about.borrow().name.clone() } else { Name::NONE }
+    }
+
     #[inline(always)]
     pub(crate) fn state(&self) -> State {
         self.state.get()
@@ -165,7 +184,7 @@ pub(crate) struct Tasks {
     /// All slots that have been in use.
     slots: Slots<Task>,
     /// Slots that are not in use.
-    free: RefCell<Vec<u32>>,
+    free: StateCell<Vec<u32>>,
     live: Cell<usize>,
     /// The generation of slots that are used for the first time.
     first_generation: u32,
@@ -177,7 +196,7 @@ impl Tasks {
         Tasks {
             core,
             slots: Slots::new(),
-            free: RefCell::default(),
+            free: StateCell::default(),
             live: Cell::new(0),
             first_generation,
             highest_generation: Cell::new(first_generation),
@@ -234,12 +253,14 @@ impl Tasks {
         Some((task.co.get(), task))
     }
 
-    /// Forgets a coroutine that has ended.
-    pub(crate) fn remove(&self, co: Co) {
-        let Some(task) = self.get(co) else { return };
+    /// Forgets a coroutine that has ended. What is left of it is the caller's to drop: a result that nobody
+    /// has taken is a user's.
+    #[must_use = "dropping it runs user code"]
+    pub(crate) fn remove(&self, co: Co) -> Option<Arc<dyn Adoption>> {
+        let task = self.get(co)?;
         debug_assert!(matches!(task.state(), State::Finished(_)));
         task.waker.take();
-        task.waited_for_by.take();
+        let waited_for_by = task.waited_for_by.take();
         self.live.set(self.live.get() - 1);
         let next = co.generation() + 1;
         self.highest_generation.set(self.highest_generation.get().max(next));
@@ -248,6 +269,7 @@ impl Tasks {
         if next < GENERATIONS - 1 {
             self.free.borrow_mut().push(co.slot());
         }
+        waited_for_by
     }
 
     /// All that are alive, by slot.

@@ -5,14 +5,19 @@
 //! second come back from where it sent the first ([`Core::hands`] says how often in a row).
 
 use core::task::{Context, Poll};
+use std::io::Write;
+use std::sync::Arc;
+
+use leno_context::user;
 
 use super::{Body, Core, Exit, Task};
+use crate::join::Adoption;
 use crate::log::What;
 use crate::policy::{Hint, Why};
 use crate::raw::closure::Closure;
 use crate::raw::entered::{Inside, Running};
 use crate::raw::stack::{Code, Left};
-use crate::{Co, Outcome, Reason, State};
+use crate::{Co, Name, Outcome, Reason, State};
 
 impl Core {
     /// Runs a ready coroutine until it parks, yields or ends.
@@ -143,13 +148,14 @@ impl Core {
             self.make_ready(co, task, Why::Yielded, Hint::Back);
             return;
         }
-        let about = task.about.borrow();
-        eprintln!(
+        let about = task.about.borrow().clone();
+        // Also with nobody to read it.
+        let _ = writeln!(
+            std::io::stderr(),
             "leno: coroutine {} (spawned at {}) cannot start: {error}",
             about.name.or_id(co.bits()),
             about.site,
         );
-        drop(about);
         self.drop_body(co, task, Body::Closure(closure));
     }
 
@@ -161,14 +167,16 @@ impl Core {
         task.permit.set(false);
         let waker = task.waker(co);
         self.entry.running.set(Running::Future(co));
-        let polled = future.as_mut().poll(&mut Context::from_waker(&waker));
+        let polled = user::call(|| future.as_mut().poll(&mut Context::from_waker(&waker)));
         self.entry.running.set(Running::Nobody);
         match polled {
-            Poll::Ready(()) => {
-                drop(future);
-                self.ended(co, task);
+            Ok(Poll::Ready(())) => self.drop_body(co, task, Body::Future(future)),
+            // What its end has called has panicked: it has ended all the same.
+            Err(panic) => {
+                self.failed(co, self.name_of(co), panic);
+                self.drop_body(co, task, Body::Future(future));
             }
-            Poll::Pending => {
+            Ok(Poll::Pending) => {
                 task.body.set(Body::Future(future));
                 self.log(Some(co), || What::Parked(Reason::Future));
                 task.become_(State::Parked(Reason::Future));
@@ -183,9 +191,19 @@ impl Core {
 
     /// Ends a coroutine by dropping its body; whoever waits for it learns by that.
     pub(super) fn drop_body(&self, co: Co, task: &Task, body: Body) {
+        let outcome = self.outcome.take();
         self.entry.running.set(Running::Future(co));
-        drop(body);
+        let dropped = user::try_dispose(body);
         self.entry.running.set(Running::Nobody);
+        self.outcome.set(outcome);
+        let Err(panic) = dropped else { return self.ended(co, task) };
+        if panic.is_exit() {
+            // That of the code around the core's loop.
+            self.ended(co, task);
+            panic.resume();
+        }
+        self.outcome.set(Some(outcome.unwrap_or(Outcome::Panicked)));
+        self.failed(co, self.name_of(co), panic);
         self.ended(co, task);
     }
 
@@ -197,7 +215,24 @@ impl Core {
         if task.has_sink.get() {
             self.leave_sink(task);
         }
-        self.tasks.remove(co);
+        let name = task.name_to_blame();
+        let result = self.tasks.remove(co);
+        self.drop_result(co, name, result);
+        self.last_outcome.set(outcome);
+    }
+
+    /// Drops what is left of a coroutine that has ended and has no slot any more: a result that nobody has
+    /// taken, perhaps. It may not park, like a future.
+    fn drop_result(&self, co: Co, name: Name, result: Option<Arc<dyn Adoption>>) {
+        let running = self.entry.running.replace(Running::Future(co));
+        let dropped = user::try_dispose(result);
+        self.entry.running.set(running);
+        match dropped {
+            Ok(()) => {}
+            // That of the code around the core's loop.
+            Err(panic) if panic.is_exit() => panic.resume(),
+            Err(panic) => self.failed(co, name, panic),
+        }
     }
 
     /// Whoever has ended here is counted, and knows nothing any more.

@@ -36,6 +36,12 @@ pub use replay::Replay;
 ///
 /// It must give back from [`pick`](Policy::pick) whatever was put in by [`ready`](Policy::ready),
 /// each once, unless it was told to [`forget`](Policy::forget) it.
+///
+/// It is told who became ready before it is asked next, not in the middle of the operation that did it. It
+/// may use its own system, and is then told afterwards. One that panics, gives back the wrong coroutine or
+/// nobody, or suspends the code that asks it, is replaced by first come, first served. The panic leaves
+/// [`LocalSystem::run`](crate::LocalSystem::run); in a [`System`](crate::System), it is a failure in
+/// the report.
 pub trait Policy {
     /// A coroutine can run.
     fn ready(&mut self, ready: &Ready<'_>);

@@ -213,13 +213,13 @@ impl Inside<'_> {
         unsafe { stack::hand_on(self.control, &next.seat) };
     }
 
-    /// The same after code of a user has run, a policy's: that may have suspended a coroutine in which
-    /// the calling code runs, and this one may have ended before that one went on.
-    pub(crate) fn leave_after_hook(&self) {
+    /// Panics unless the calling code still runs inside the coroutine, after code of a user has run, a
+    /// policy's: that may have suspended a coroutine in which the calling code runs, and this one may have
+    /// ended before that one went on.
+    pub(crate) fn check_after_hook(&self) {
         let is_inside = here(|here| matches!(here, Here::Stack(inside) if inside.co == self.co))
             || world::current_thread() == Some(self.co);
         assert!(is_inside, "a policy suspended the code that asked it, and {} ended", self.co);
-        self.leave();
     }
 
     /// Whether the calling code is on the coroutine's own stack, and not on that of one it has resumed.

@@ -9,22 +9,24 @@
 
 use core::pin::Pin;
 use core::task::{Context, Poll};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use leno_context::user;
 
 use crate::join::Filler;
 use crate::spawn::finish;
 
 /// See the module.
 pub(crate) struct FutureBody<T, F> {
+    /// There until the end, and dropped before that is told, whether it has run or not: fields go in this
+    /// order.
+    future: Option<F>,
     /// There until the end.
     filler: Option<Filler<T>>,
-    /// The same: it is dropped before its end is told.
-    future: Option<F>,
 }
 
 impl<T, F: Future<Output = T>> FutureBody<T, F> {
     pub(crate) fn new(filler: Filler<T>, future: F) -> FutureBody<T, F> {
-        FutureBody { filler: Some(filler), future: Some(future) }
+        FutureBody { future: Some(future), filler: Some(filler) }
     }
 
     /// The filler, which may move, and the future, which stays where it is.
@@ -42,12 +44,23 @@ impl<T, F: Future<Output = T>> Future for FutureBody<T, F> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let (filler, mut future) = self.project();
         let running = future.as_mut().as_pin_mut().expect("it has not ended");
-        let result = match catch_unwind(AssertUnwindSafe(|| running.poll(context))) {
+        let result = match user::call(|| running.poll(context)) {
             Ok(Poll::Pending) => return Poll::Pending,
             Ok(Poll::Ready(value)) => Ok(value),
-            Err(payload) => Err(payload),
+            Err(panic) => Err(panic),
         };
-        future.set(None);
+        // A destructor that panics is part of the coroutine, as it is in one with a stack.
+        let result = match (result, user::call(|| future.set(None))) {
+            (Ok(value), Ok(())) => Ok(value),
+            (Ok(value), Err(panic)) => {
+                user::dispose(value);
+                Err(panic.into_payload())
+            }
+            (Err(first), dropped) => {
+                let panic = user::first(Some(first), dropped.err());
+                Err(panic.expect("there is one").into_payload())
+            }
+        };
         finish(filler.take().expect("it ends once"), result);
         Poll::Ready(())
     }

@@ -1,29 +1,35 @@
 //! Coroutines that borrow from the one that spawns them.
 //!
 //! Claim: when [`scope`] returns or unwinds, every child has ended and all it owned is dropped, so
-//! what children borrow for `'scope` is there as long as they are. Why: a child's [`Guard`] is
-//! dropped after everything else it owns, and the scope waits, deaf to its own exit, until all are.
-//! A child that cannot be ended ends the process.
+//! what children borrow for `'scope` is there as long as they are. Why:
+//! - A child's [`Guard`] is dropped after everything else that it owns. A result that nobody can take any
+//!   more counts as that: the child drops it, not its core later.
+//! - The scope waits, deaf to its own exit, until all guards are dropped. It catches what is raised
+//!   meanwhile, by whomever. Where the calling code cannot park, because its stack unwinds, or because a
+//!   generator around the scope is resumed or dropped elsewhere, it runs the children itself, on top.
+//! - What unwinds from the wait all the same, and a child that cannot be ended, end the process.
 
-use core::cell::{Cell, RefCell};
+use core::cell::Cell;
 use core::marker::PhantomData;
 use core::panic::Location;
 use core::pin::Pin;
 use core::task::{Context, Poll};
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use leno_context::unwind;
+use leno_context::user::{self, Panic};
+
 use super::closure::Closure;
 use super::entered::{self, Here};
-use crate::core::{About, Body, Core};
+use crate::core::{About, Body, Core, StateCell, Stop};
 use crate::join::{Adoption, Filler, Packet};
 use crate::options::{Options, Start};
+use crate::policy::Hint;
 use crate::raw::future::FutureBody;
 use crate::spawn::closure_body;
 use crate::wait::{self, Wake};
-use crate::{Co, JoinError, JoinHandle, Object, Reason, SpawnError};
+use crate::{Co, JoinError, JoinHandle, Object, Reason, SpawnError, State};
 
 /// Spawns coroutines that may borrow from outside the scope; made by [`scope`].
 pub struct Scope<'scope, 'env: 'scope> {
@@ -34,11 +40,15 @@ pub struct Scope<'scope, 'env: 'scope> {
 
 /// What a scope knows of its children.
 struct Children {
-    owner: Co,
+    /// The number of the core on which they run.
+    core: u32,
+    /// The coroutine that waits for them: first the one that has called [`scope`], then the one in which the
+    /// scope finds itself, if a generator around it has wandered.
+    waits: Cell<Co>,
     alive: Cell<usize>,
-    spawned: RefCell<Vec<Co>>,
+    spawned: StateCell<Vec<Co>>,
     /// The first panic that nobody has taken.
-    failed: Cell<Option<Box<dyn Any + Send>>>,
+    failed: Cell<Option<Panic>>,
 }
 
 /// The last thing a child owns.
@@ -48,7 +58,7 @@ impl Drop for Guard {
     fn drop(&mut self) {
         self.0.alive.set(self.0.alive.get() - 1);
         if self.0.alive.get() == 0 {
-            wait::unpark(self.0.owner);
+            wait::unpark_quietly(self.0.waits.get(), Hint::Back);
         }
     }
 }
@@ -88,31 +98,32 @@ pub fn scope<'env, F, R>(f: F) -> R
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
 {
-    let owner = entered::here(|here| match here {
+    let waits = entered::here(|here| match here {
         Here::Stack(inside) if inside.can_leave() => Some(inside.co),
         _ => None,
     });
-    let Some(owner) = owner else {
+    let Some(waits) = waits else {
         panic!("a scope waits for its children, so it needs a coroutine with a stack that can wait")
     };
     let children = Rc::new(Children {
-        owner,
+        core: waits.core(),
+        waits: Cell::new(waits),
         alive: Cell::new(0),
-        spawned: RefCell::default(),
+        spawned: StateCell::default(),
         failed: Cell::new(None),
     });
     let scope = Scope { children: children.clone(), scope: PhantomData, env: PhantomData };
-    let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
-    if result.is_err() {
-        children.cancel();
-    }
-    let is_to_exit = children.wait();
+    let result = user::call(|| f(&scope));
+    let waited = children.wait(result.is_err());
     children.collect();
-    match (result, children.failed.take()) {
-        (Err(payload), _) => resume_unwind(payload),
-        (Ok(_), Some(payload)) => resume_unwind(payload),
+    match (result, user::first(waited.raised, children.failed.take())) {
+        (Err(panic), _) => panic.resume(),
+        (Ok(result), Some(panic)) => {
+            user::dispose(result);
+            panic.resume()
+        }
         (Ok(result), None) => {
-            if is_to_exit {
+            if waited.is_to_exit {
                 wait::exit();
             }
             result
@@ -120,22 +131,41 @@ where
     }
 }
 
+/// What has happened while a scope waited.
+#[derive(Default)]
+struct Waited {
+    /// The calling coroutine is to exit.
+    is_to_exit: bool,
+    /// What was raised where the scope waited.
+    raised: Option<Panic>,
+}
+
+/// Ends the process if the wait unwinds: children may be alive.
+struct Unwinds;
+
+impl Drop for Unwinds {
+    fn drop(&mut self) {
+        unwind::give_up("a scope of the kernel unwound before its children had ended");
+    }
+}
+
 impl Children {
     /// A child has panicked, and nobody waits for it.
-    fn failed(&self, payload: Box<dyn Any + Send>) {
-        let first = self.failed.take().unwrap_or(payload);
-        self.failed.set(Some(first));
+    fn failed(&self, panic: Panic) {
+        let first = self.failed.take();
+        self.failed.set(user::first(first, Some(panic)));
     }
 
     /// Takes the panics of children that the core has kept, because nobody waited for them.
     fn collect(&self) {
-        let spawned = self.spawned.borrow();
-        entered::with_core(self.owner.core(), |core| {
+        let spawned = self.spawned.borrow().clone();
+        let failures = entered::with_core(self.core, |core| {
             let mut failures = core.failures.borrow_mut();
-            for failure in failures.extract_if(.., |failure| spawned.contains(&failure.co)) {
-                self.failed(failure.payload);
-            }
+            failures.extract_if(.., |failure| spawned.contains(&failure.co)).collect::<Vec<_>>()
         });
+        for failure in failures.into_iter().flatten() {
+            self.failed(Panic::new(failure.payload));
+        }
     }
 
     /// Forgets those that have ended, once they are most: a server's scope has children for ever.
@@ -144,32 +174,98 @@ impl Children {
             return;
         }
         self.collect();
-        entered::with_core(self.owner.core(), |core| {
+        entered::with_core(self.core, |core| {
             self.spawned.borrow_mut().retain(|co| core.tasks.get(*co).is_some());
         });
     }
 
     fn cancel(&self) {
-        for co in self.spawned.borrow().iter() {
-            wait::cancel(*co);
+        let spawned = self.spawned.borrow().clone();
+        spawned.into_iter().for_each(wait::cancel);
+    }
+
+    /// Waits until all have ended, whatever else happens; makes them exit first if it `is_to_cancel`.
+    fn wait(&self, mut is_to_cancel: bool) -> Waited {
+        let unwinds = Unwinds;
+        let mut waited = Waited::default();
+        while self.alive.get() > 0 {
+            let step = user::call(|| {
+                if core::mem::take(&mut is_to_cancel) {
+                    self.cancel();
+                }
+                self.wait_once(waited.is_to_exit || waited.raised.is_some())
+            });
+            match step {
+                Ok(Wake::Exit) if !waited.is_to_exit => {
+                    (waited.is_to_exit, is_to_cancel) = (true, true);
+                }
+                Ok(_) => {}
+                Err(panic) => {
+                    waited.raised = user::first(waited.raised.take(), Some(panic));
+                    is_to_cancel = true;
+                }
+            }
+        }
+        core::mem::forget(unwinds);
+        waited
+    }
+
+    /// Lets the children run; `is_deaf` if the calling coroutine knows already that it is to exit.
+    fn wait_once(&self, is_deaf: bool) -> Wake {
+        let own = entered::here(|here| match here {
+            Here::Stack(inside) if inside.core.mailbox.number == self.core => {
+                inside.can_leave().then_some(inside.co)
+            }
+            _ => None,
+        });
+        let Some(own) = own else {
+            if entered::with_core(self.core, |core| self.run(core)).is_none() {
+                unwind::give_up(
+                    "a scope of the kernel ends outside of its system, which does not run, while \
+                     children of it are alive: resume or drop the coroutine around a scope inside its \
+                     system",
+                );
+            }
+            return Wake::Unparked;
+        };
+        self.waits.set(own);
+        match is_deaf {
+            true => wait::park_deaf(Reason::Children),
+            false => wait::park(Reason::Children),
         }
     }
 
-    /// Waits until all have ended, whatever else happens. Whether the owner is to exit.
-    fn wait(&self) -> bool {
-        let mut is_to_exit = false;
+    /// Runs the children on top of the calling code, which cannot park; where none of them is ready, whoever
+    /// else is on their core. If nobody is, they are made to exit.
+    #[cold]
+    fn run(&self, core: &Core) {
+        let is_ready =
+            |co: &Co| core.tasks.get(*co).is_some_and(|task| task.state() == State::Ready);
+        let mut are_cancelled = false;
         while self.alive.get() > 0 {
-            let wake = if is_to_exit {
-                wait::park_deaf(Reason::Children)
-            } else {
-                wait::park(Reason::Children)
-            };
-            if wake == Wake::Exit {
-                is_to_exit = true;
-                self.cancel();
+            let spawned = self.spawned.borrow().clone();
+            let mut ready = spawned.iter().copied().filter(is_ready).peekable();
+            if ready.peek().is_some() {
+                ready.for_each(|co| {
+                    let _ = core.attach(co);
+                });
+                continue;
+            }
+            let any = spawned.first().copied().unwrap_or(self.waits.get());
+            let stop = core.run_on_top(any, |_| {
+                self.alive.get() == 0 || self.spawned.borrow().iter().any(is_ready)
+            });
+            if stop == Stop::Quiescent && self.alive.get() > 0 {
+                if !core::mem::replace(&mut are_cancelled, true) {
+                    self.cancel();
+                    continue;
+                }
+                unwind::give_up(
+                    "children of a scope of the kernel cannot be ended: the calling code cannot park, and \
+                     they wait for what nobody can do meanwhile",
+                );
             }
         }
-        is_to_exit
     }
 }
 
@@ -202,7 +298,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         let packet = self.packet(options.start);
         let guard = self.guard();
         let inner = closure_body(Filler::new(packet.clone()), f);
-        let guarded = Guarded { inner, _guard: guard };
+        let guarded = Guarded { inner, guard };
         let body: Closure<'scope> = Closure::new(move || guarded.run());
         // SAFETY: only the lifetime changes; it has ended before `'scope` does (see the module).
         let body = unsafe { core::mem::transmute::<Closure<'scope>, Closure<'static>>(body) };
@@ -222,7 +318,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         let guard = self.guard();
         let inner = FutureBody::new(Filler::new(packet.clone()), future);
         let body: Pin<Box<dyn Future<Output = ()> + 'scope>> =
-            Box::pin(Guarded { inner: Box::pin(inner), _guard: guard });
+            Box::pin(Guarded { inner: Box::pin(inner), guard });
         // SAFETY: only the lifetime changes; it has ended before `'scope` does (see the module).
         let body = unsafe {
             core::mem::transmute::<
@@ -237,7 +333,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     }
 
     fn packet<T>(&self, start: Start) -> Arc<Packet<T>> {
-        let system = entered::with_core(self.children.owner.core(), Core::system);
+        let system = entered::with_core(self.children.core, Core::system);
         Packet::new(system.unwrap_or_else(Object::local), start)
     }
 
@@ -260,7 +356,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
                 adoption,
             )
         };
-        let co = entered::with_core(self.children.owner.core(), |core| {
+        let co = entered::with_core(self.children.core, |core| {
             let about: About = options.about(core.roughly_now(), site);
             core.spawn(about, body, options.launch(true).borrowing(), adoption)
         });
@@ -278,12 +374,35 @@ impl<'scope, 'env> Scope<'scope, 'env> {
 /// A body and its guard, which is dropped last, whether it has run or not: fields go in this order.
 struct Guarded<F> {
     inner: F,
-    _guard: Guard,
+    guard: Guard,
 }
 
 impl<F: FnOnce()> Guarded<F> {
     fn run(self) {
-        (self.inner)();
+        let Guarded { inner, guard } = self;
+        inner();
+        guard.release_result();
+    }
+}
+
+impl Guard {
+    /// Drops the result of the child that ends here, if nobody can take it: it may borrow for `'scope`. Its
+    /// destructor is user code, which may do anything but outlive the guard.
+    fn release_result(&self) {
+        let (outcome, adoption) = entered::here(|here| {
+            let (core, co) = match here {
+                Here::Stack(inside) => (inside.core, inside.co),
+                Here::Future(core, co) => (core, co),
+                Here::Thread | Here::Virtual(_) => return (None, None),
+            };
+            (core.outcome.take(), core.tasks.get(co).and_then(|task| task.take_adoption()))
+        });
+        let dropped = user::try_dispose(adoption);
+        // Others may have run meanwhile, and ended.
+        entered::with_core(self.0.core, |core| core.outcome.set(outcome));
+        if let Err(panic) = dropped {
+            self.0.failed(panic);
+        }
     }
 }
 
@@ -291,7 +410,11 @@ impl<F: Future<Output = ()> + ?Sized> Future for Guarded<Pin<Box<F>>> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        self.inner.as_mut().poll(context)
+        let polled = self.inner.as_mut().poll(context);
+        if polled.is_ready() {
+            self.guard.release_result();
+        }
+        polled
     }
 }
 
@@ -333,8 +456,9 @@ impl<T> ScopedHandle<'_, T> {
 
 impl<T> Drop for ScopedHandle<'_, T> {
     fn drop(&mut self) {
-        if let Some(payload) = self.handle.take().and_then(|handle| handle.take_panic()) {
-            self.children.failed(payload);
+        let Some(handle) = self.handle.take() else { return };
+        if let Some(payload) = handle.take_panic() {
+            self.children.failed(Panic::new(payload));
         }
     }
 }

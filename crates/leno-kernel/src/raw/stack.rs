@@ -19,7 +19,7 @@ use leno_context::control::{self, Control, Kind, Spec, bits};
 use leno_context::stack::{StackError, StackSize};
 use leno_context::unwind::{self, code};
 use leno_context::word::{EMPTY, Word};
-use leno_context::{State, switch};
+use leno_context::{State, switch, user};
 use leno_coroutine::floor;
 
 use super::closure::Closure;
@@ -207,15 +207,25 @@ unsafe extern "C-unwind" fn main(_: Word, _go: usize, control: *mut Control) -> 
     unsafe { unwind::finish(control, EMPTY, code::RETURNED) }
 }
 
-/// Runs `f`, the whole work of a body, and ends the locals of its coroutine, also if it unwinds.
+/// Runs `f`, the whole work of a body, and ends the locals of its coroutine, also if it unwinds. Their
+/// destructors are part of that work: what they raise leaves this, after what `f` has raised.
 pub(crate) fn with_locals<R>(f: impl FnOnce() -> R) -> R {
-    struct Clear(NonNull<Control>);
-    impl Drop for Clear {
-        fn drop(&mut self) {
+    let result = user::call(f);
+    let cleared = user::call(|| {
+        if let Some(control) = NonNull::new(control::current()) {
             // SAFETY: the running coroutine, whose body has done its work.
-            unsafe { floor::clear_locals(self.0) };
+            unsafe { floor::clear_locals(control) };
+        }
+    });
+    match (result, cleared) {
+        (Ok(result), Ok(())) => result,
+        (Ok(result), Err(panic)) => {
+            user::dispose(result);
+            panic.resume()
+        }
+        (Err(first), cleared) => {
+            let panic = user::first(Some(first), cleared.err());
+            panic.expect("there is one").resume()
         }
     }
-    let _clear = NonNull::new(control::current()).map(Clear);
-    f()
 }

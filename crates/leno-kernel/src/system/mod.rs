@@ -14,6 +14,8 @@ use core::time::Duration;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use leno_context::{unwind, user};
+
 use crate::ask::{Deadline, PATIENCE, ask};
 use crate::bell::Bell;
 use crate::core::{Core, Membership, Parts};
@@ -54,7 +56,16 @@ struct Thread {
     place: usize,
     handle: Handle,
     /// Rung when the core has ended.
-    ended: Arc<(Bell, Mutex<Option<Report>>)>,
+    ended: Arc<(Bell, Mutex<Kept>)>,
+}
+
+/// What a core has reported at its end, until someone takes it.
+struct Kept(Option<Report>);
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.0.take().into_iter().for_each(Report::dispose);
+    }
 }
 
 /// A thread, or what stands for one in a world.
@@ -170,12 +181,18 @@ impl SystemBuilder {
         address: Address,
         title: &Arc<Title>,
     ) -> std::io::Result<Thread> {
-        let ended = Arc::new((Bell::new(), Mutex::new(None)));
+        let ended = Arc::new((Bell::new(), Mutex::new(Kept(None))));
         let (team, policy, own) = (team.clone(), self.policy.clone(), ended.clone());
         let title = title.clone();
         let (clock, log, is_preemptive) = (self.clock, self.log, self.is_preemptive);
         let main = move || {
-            let policy = policy.map(|make| make(place));
+            // Whatever happens to the core: someone may wait for its end.
+            let own = Ends(own);
+            let made = policy.map(|make| user::call(|| make(place))).transpose();
+            let (policy, broken) = match made {
+                Ok(policy) => (policy, None),
+                Err(panic) => (None, Some(panic)),
+            };
             let membership = Membership { team: team.clone(), place };
             let platform = Box::new(clock);
             let log = log.map(Ring::new).map(Rc::new);
@@ -183,11 +200,15 @@ impl SystemBuilder {
             let parts = Parts { platform, policy, log, team: team_part, title, is_preemptive };
             let core = Core::new(address, parts);
             world::hold();
+            if let Some(panic) = broken {
+                core.failed_itself("the policy", panic);
+            }
             let done = |core: &Core| team.is_stopping() && core.is_empty() && team.leave();
-            entered::enter(&core, || core.run_until(done));
-            *lock(&own.1) = Some(core.report());
-            drop(core);
-            own.0.ring();
+            run_until_done(&core, done);
+            let report = core.report();
+            lock(&own.0.1).0 = Some(report);
+            core.dispose();
+            user::dispose(core);
         };
         let name = format!("{}-{place}", self.name);
         let handle = match world::spawn_thread(&name, main) {
@@ -196,6 +217,31 @@ impl SystemBuilder {
         };
         Ok(Thread { place, handle, ended })
     }
+}
+
+/// A core of a system has ended when this is dropped.
+struct Ends(Arc<(Bell, Mutex<Kept>)>);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        self.0.0.ring();
+    }
+}
+
+/// How often the loop of a core may be left by a panic; it is a mistake of leno's if it ever is.
+const TRIES: usize = 1_000;
+
+/// Runs a core's loop to its end: its thread outlives user code.
+fn run_until_done(core: &Core, done: impl Fn(&Core) -> bool) {
+    for _ in 0..TRIES {
+        match user::call(|| entered::enter(core, || core.run_until(&done))) {
+            Ok(_) => return,
+            // The world ends its threads like this.
+            Err(panic) if panic.is_exit() => panic.resume(),
+            Err(panic) => core.failed_itself("the loop", panic),
+        }
+    }
+    unwind::give_up("the loop of a core panics again and again");
 }
 
 impl System {
@@ -352,7 +398,8 @@ impl System {
     ///
     /// # Errors
     /// When some have not stopped within `limit`: who they are, where they were spawned, and what
-    /// they wait for or how long their turn has lasted. Their threads go on by themselves.
+    /// they wait for or how long their turn has lasted. Their threads go on by themselves. A coroutine that
+    /// shuts its own system down is one of them.
     pub fn shutdown(self, limit: Duration) -> Result<Report, Stopped> {
         self.stop(Some(limit))
     }
@@ -374,7 +421,8 @@ impl System {
                 continue;
             }
             thread.handle.join();
-            if let Some(more) = lock(&thread.ended.1).take() {
+            let more = lock(&thread.ended.1).0.take();
+            if let Some(more) = more {
                 report = report.and(more);
             }
         }
@@ -418,9 +466,22 @@ fn put_on_own_pile(movable: Arc<Movable>) -> Option<Arc<Movable>> {
 }
 
 impl Drop for System {
-    /// Makes all coroutines exit, and waits until they have.
+    /// Makes all coroutines exit, and waits until they have. Coroutines that are spawned meanwhile exit before
+    /// they start.
+    ///
+    /// Called by one of its own cores, that is inside a coroutine, a future or a waker of the system, it does not
+    /// wait, for it would wait for itself: the coroutines exit, the calling one where it next waits, and
+    /// then the threads end by themselves.
     fn drop(&mut self) {
-        let _ = self.stop(None);
+        if entered::with_team(self.team.movables.number(), |_| ()).is_some() {
+            self.team.stop();
+            return lock(&self.threads).clear();
+        }
+        let report = match self.stop(None) {
+            Ok(report) => report,
+            Err(stopped) => *stopped.report,
+        };
+        report.dispose();
     }
 }
 

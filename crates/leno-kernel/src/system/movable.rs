@@ -34,10 +34,10 @@
 
 use core::pin::Pin;
 use core::task::{Context, Poll};
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Wake, Waker};
+
+use leno_context::user::{self, Panic};
 
 use crate::core::About;
 use crate::join::Adoption;
@@ -67,7 +67,8 @@ pub(crate) struct Movable {
     word: AtomicUsize,
     /// When it last began to wait, or was made.
     since: AtomicU64,
-    /// Never waited for: only whoever has the turn locks it. Empty when it has ended.
+    /// Never waited for: only whoever has the turn locks it, and takes it out meanwhile. Empty when it has
+    /// ended.
     body: Mutex<Option<Body>>,
 }
 
@@ -82,7 +83,7 @@ pub(crate) enum Turn {
     /// It waits. If it was woken meanwhile, the caller must put it on a pile.
     Parked { woken: bool },
     /// It has ended. Perhaps a destructor has panicked, with this.
-    Ended(Option<Box<dyn Any + Send>>),
+    Ended(Option<Panic>),
 }
 
 impl Movable {
@@ -178,20 +179,25 @@ impl Movable {
         if old & STARTED == 0 {
             self.word.fetch_or(STARTED, AcqRel);
         }
-        let mut body = lock(&self.body);
+        // Not locked while it is polled: that is user code.
+        let mut body = lock(&self.body).take().expect("it has not ended");
+        let mut panicked = None;
         if old & EXIT == 0 {
-            let future = &mut body.as_mut().expect("it has not ended").future;
             let waker = Waker::from(self.clone());
-            if future.as_mut().poll(&mut Context::from_waker(&waker)) == Poll::Pending {
-                drop(body);
-                return Turn::Parked { woken: self.pause() };
+            let context = &mut Context::from_waker(&waker);
+            match user::call(|| body.future.as_mut().poll(context)) {
+                Ok(Poll::Pending) => {
+                    *lock(&self.body) = Some(body);
+                    return Turn::Parked { woken: self.pause() };
+                }
+                Ok(Poll::Ready(())) => {}
+                // What its end has called has panicked: it has ended all the same.
+                Err(panic) => panicked = Some(panic),
             }
         }
-        let ended = body.take();
-        drop(body);
-        let dropped = catch_unwind(AssertUnwindSafe(|| drop(ended)));
+        let dropped = user::try_dispose(body);
         self.word.fetch_or(DONE, AcqRel);
-        Turn::Ended(dropped.err())
+        Turn::Ended(user::first(panicked, dropped.err()))
     }
 
     /// T3; whether it was woken.
@@ -208,7 +214,7 @@ impl Movable {
     pub(crate) fn drop_body(&self) {
         self.word.fetch_or(DONE, AcqRel);
         let body = lock(&self.body).take();
-        drop(body);
+        user::dispose(body);
     }
 }
 

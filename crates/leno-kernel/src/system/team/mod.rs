@@ -32,6 +32,8 @@ pub(crate) use rest::{Left, Rest};
 
 use std::sync::Arc;
 
+use leno_context::user;
+
 use super::movable::Movable;
 use super::movables::Movables;
 use super::pile::{Pile, Work};
@@ -337,6 +339,10 @@ impl Drop for Team {
     fn drop(&mut self) {
         // The cores have ended all, unless one of them was lost.
         self.movables.all().iter().for_each(|movable| movable.drop_body());
+        for place in &self.places {
+            let pile = core::mem::take(&mut *lock(&place.pile));
+            pile.fresh.into_iter().for_each(user::dispose);
+        }
         world::leaves(self.movables.address.mailbox, 0);
         mailbox::close(self.movables.address.mailbox, self.movables.unused_generation());
     }

@@ -1,0 +1,87 @@
+//! What a core's loop does between two turns because user code may not be called earlier.
+
+use core::cell::{Cell, RefCell};
+use std::task::Waker;
+
+use leno_context::user::{self, Panic};
+
+use super::Core;
+use crate::report::Failure;
+use crate::{Co, Name, Waiter};
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct Chores {
+    /// Wakers to be called.
+    wakers: RefCell<Vec<Waker>>,
+    /// What a policy has panicked with.
+    complaint: Cell<Option<Panic>>,
+}
+
+impl Chores {
+    /// A policy has panicked; the first time counts.
+    pub(super) fn complain(&self, panic: Panic) {
+        let first = self.complaint.take();
+        self.complaint.set(user::first(first, Some(panic)));
+    }
+
+    pub(super) fn complaint(&self) -> Option<Panic> {
+        self.complaint.take()
+    }
+}
+
+impl Core {
+    /// Lets a waiter go on; one that is user code, at the loop's next look.
+    pub(super) fn wake_later(&self, waiter: Option<Waiter>) {
+        match waiter {
+            Some(Waiter::Waker(waker)) => {
+                self.chores.wakers.borrow_mut().push(waker);
+                self.orphans.set(true);
+            }
+            Some(waiter) => waiter.wake(),
+            None => {}
+        }
+    }
+
+    /// Does what was put off.
+    #[cold]
+    pub(super) fn do_chores(&self) {
+        for waker in self.chores.wakers.take() {
+            if let Err(panic) = self.call_user(|| waker.wake()) {
+                self.failed_itself("a waker", panic);
+            }
+        }
+        self.raise_complaint();
+    }
+
+    /// Calls user code in the core's loop. An exit is that of the code around the loop, and goes on.
+    pub(super) fn call_user<R>(&self, f: impl FnOnce() -> R) -> Result<R, Panic> {
+        match user::call(f) {
+            Err(panic) if panic.is_exit() => panic.resume(),
+            called => called,
+        }
+    }
+
+    /// User code of a coroutine has panicked where nobody can be told but the report.
+    #[cold]
+    pub(crate) fn failed(&self, co: Co, name: Name, panic: Panic) {
+        let failure = Failure { co, name, payload: panic.into_payload() };
+        self.failures.borrow_mut().push(failure);
+    }
+
+    /// User code of no coroutine in particular has panicked.
+    #[cold]
+    pub(crate) fn failed_itself(&self, what: &str, panic: Panic) {
+        let number = self.mailbox.number;
+        self.failed(Co::of_core(number), Name::from(format!("{what} of core {number}")), panic);
+    }
+
+    /// Ends what is a user's and is left, before the core goes.
+    pub(crate) fn dispose(&self) {
+        self.drop_policy();
+        user::dispose(self.lodger.take());
+        self.chores.wakers.take().into_iter().for_each(user::dispose);
+        drop(self.chores.complaint());
+        self.failures.take().into_iter().for_each(|failure| drop(Panic::new(failure.payload)));
+    }
+}

@@ -1,0 +1,254 @@
+//! Asking a policy, which is user code.
+//!
+//! A policy is called only
+//! - between two turns, by the core's loop: all of [`Policy`];
+//! - where a coroutine [yields](Core::yield_to_policy) or asks it to [choose](Core::choose): these are
+//!   points at which the coroutine may be switched out.
+//!
+//! It is not in the queue meanwhile, and nothing is borrowed. Whoever becomes ready at another time, in
+//! the middle of an operation, or while the policy is called, is kept as a note, of which the policy is told
+//! before it is asked next.
+//!
+//! A policy that panics or breaks its contract is deposed: whoever is ready is served first come, first
+//! served from then on. The panic leaves [`LocalSystem::run`](crate::LocalSystem::run); in a
+//! [`System`](crate::System), whose cores run on, it is a failure in the report.
+
+use std::collections::VecDeque;
+
+use leno_context::user::{self, Panic};
+
+use super::Core;
+use super::queue::{Note, ReadyNote};
+use super::run::{AHEAD, FITS_CACHE};
+use crate::log::What;
+use crate::policy::{Choice, Hint, Policy, Ready, Why};
+use crate::raw::entered::Inside;
+use crate::{Co, State};
+
+impl Core {
+    /// Whether code of its policy is in the middle of a call.
+    pub(crate) fn is_in_policy(&self) -> bool {
+        self.queue.borrow().is_away()
+    }
+
+    /// Whether user code decides.
+    #[inline(always)]
+    pub(crate) fn has_policy(&self) -> bool {
+        self.is_policed.get()
+    }
+
+    /// Who decides what runs next.
+    pub(crate) fn policy_name(&self) -> String {
+        if !self.has_policy() {
+            return "fifo".to_owned();
+        }
+        let name = self.with_policy(|policy| policy.name().to_owned());
+        name.unwrap_or_else(|| "a policy that is deciding".to_owned())
+    }
+
+    /// Calls the policy. `None` if it cannot be called, or panics; in that case it is deposed.
+    fn with_policy<R>(&self, f: impl FnOnce(&mut dyn Policy) -> R) -> Option<R> {
+        let mut policy = self.queue.borrow_mut().take_policy()?;
+        let called = user::call(|| f(&mut *policy));
+        let panic = match called {
+            Ok(answer) => {
+                self.put_back(policy);
+                return Some(answer);
+            }
+            Err(panic) => panic,
+        };
+        if panic.is_exit() {
+            // The coroutine around the call ends, which is not the policy's fault.
+            self.put_back(policy);
+            panic.resume();
+        }
+        user::dispose(policy);
+        self.depose(panic);
+        None
+    }
+
+    fn put_back(&self, policy: Box<dyn Policy>) {
+        let not_needed = self.queue.borrow_mut().put_back(policy);
+        user::dispose(not_needed);
+    }
+
+    /// First come, first served from now on.
+    #[cold]
+    fn depose(&self, why: Panic) {
+        let is_ready = |task: &super::Task| task.state() == State::Ready && !task.has_sink.get();
+        let tasks = self.tasks.iter().filter(|(_, task)| is_ready(task)).map(|(co, _)| co);
+        let mut ready: VecDeque<Co> = tasks.collect();
+        ready.extend(self.guests.borrow().keys());
+        self.ready.set(ready.len());
+        self.is_policed.set(false);
+        let policy = self.queue.borrow_mut().depose(ready);
+        user::dispose(policy);
+        self.chores.complain(why);
+        self.orphans.set(true);
+    }
+
+    /// Deposes a policy that has broken its contract.
+    #[cold]
+    fn broke(&self, rule: core::fmt::Arguments<'_>) {
+        let name = self.policy_name();
+        // The hook of the process is told like of any other panic.
+        match user::call(|| panic!("policy '{name}' {rule}")) {
+            Ok(()) => {}
+            Err(panic) => self.depose(panic),
+        }
+    }
+
+    /// Raises what a policy has panicked with, where it leaves the core's loop.
+    #[cold]
+    pub(super) fn raise_complaint(&self) {
+        let Some(panic) = self.chores.complaint() else { return };
+        if self.team.is_none() {
+            panic.resume();
+        }
+        self.failed_itself("the policy", panic);
+    }
+
+    /// Tells the policy what has happened since it was last called.
+    pub(super) fn tell_policy(&self) {
+        if !self.queue.borrow().has_notes() {
+            return;
+        }
+        self.with_policy(|policy| {
+            loop {
+                let note = self.queue.borrow_mut().next_note();
+                match note {
+                    None => return,
+                    Some(Note::Forget(co)) => policy.forget(co),
+                    Some(Note::Ready(note)) if self.is_queued(note.co) => self.tell(policy, note),
+                    Some(Note::Ready(_)) => {}
+                }
+            }
+        });
+    }
+
+    /// Tells the policy that a coroutine can run; about copies, so that nothing is borrowed.
+    fn tell(&self, policy: &mut dyn Policy, note: ReadyNote) {
+        let ReadyNote { co, why, hint, now } = note;
+        let guest = self.guests.borrow().get(&co).cloned();
+        let about = match (self.tasks.get(co), &guest) {
+            (Some(task), _) => task.about.borrow().clone(),
+            (None, Some(guest)) => guest.about.clone(),
+            (None, None) => return,
+        };
+        drop(guest);
+        policy.ready(&about.ready(co, why, hint, now));
+    }
+
+    /// Whether it waits for its turn here.
+    fn is_queued(&self, co: Co) -> bool {
+        match self.tasks.get(co) {
+            Some(task) => task.state() == State::Ready && !task.has_sink.get(),
+            None => self.guests.borrow().contains_key(&co),
+        }
+    }
+
+    /// Asks the policy who runs next.
+    #[inline(never)]
+    pub(super) fn ask_policy(&self) -> Option<Co> {
+        loop {
+            if self.ready.get() == 0 {
+                return None;
+            }
+            let first = self.queue.borrow_mut().pick();
+            if let Some(first) = first.filter(|first| self.is_queued(*first)) {
+                return Some(first);
+            }
+            self.tell_policy();
+            let is_long = self.ready.get() > FITS_CACHE;
+            let picked = self.with_policy(|policy| {
+                let next = policy.pick();
+                if is_long {
+                    self.load_early(policy.peek(2 * AHEAD), policy.peek(AHEAD));
+                }
+                next
+            });
+            match picked {
+                Some(Some(co)) if self.is_queued(co) => {
+                    self.queue.borrow_mut().heard_of(co);
+                    return Some(co);
+                }
+                Some(Some(co)) => self.broke(format_args!(
+                    "gave back {co}, which is not ready: `pick` gives back those that `ready` has \
+                     put in, each once"
+                )),
+                // It has made someone ready itself.
+                Some(None) if self.queue.borrow().has_notes() => continue,
+                Some(None) if self.ready.get() == 0 => return None,
+                Some(None) => self.broke(format_args!(
+                    "gave back nobody, but {} are ready: `pick` gives back those that `ready` has \
+                     put in, each once",
+                    self.ready.get()
+                )),
+                None if self.queue.borrow().is_away() => self.broke(format_args!(
+                    "suspended the code that called it, and the core's loop goes on: a policy answers \
+                     at once"
+                )),
+                None => {}
+            }
+            self.raise_complaint();
+            if !self.has_policy() {
+                return self.queue.borrow_mut().pick();
+            }
+        }
+    }
+
+    /// The running coroutine lets others have their turn first, as the policy says.
+    ///
+    /// It runs while the policy is told, and is ready only then: what the policy does meanwhile finds a
+    /// running coroutine.
+    #[inline(never)]
+    pub(super) fn yield_to_policy(&self, inside: &Inside<'_>) {
+        self.tell_policy();
+        let (co, why, hint) = (inside.co, Why::Yielded, Hint::Back);
+        let about = inside.task.about.borrow().clone();
+        let ready: Ready<'_> = about.ready(co, why, hint, self.roughly_now());
+        let told = self.with_policy(|policy| policy.ready(&ready)).is_some();
+        inside.check_after_hook();
+        self.log(Some(co), || What::Yielded);
+        let task = inside.task;
+        task.become_(State::Ready);
+        task.since.set(self.now.get());
+        self.ready.set(self.ready.get() + 1);
+        if !told {
+            self.queue.borrow_mut().ready(co, why, hint, || self.roughly_now());
+        }
+        inside.leave();
+    }
+
+    /// Answers a choice that the rules leave open.
+    pub(crate) fn choose(&self, choice: &Choice<'_>) -> usize {
+        let took = if self.has_policy() { self.ask_to_choose(choice) } else { 0 };
+        self.log(self.entry.running.get().co(), || What::Chose {
+            kind: choice.kind,
+            object: choice.object,
+            took,
+            of: choice.candidates.len(),
+        });
+        took
+    }
+
+    fn ask_to_choose(&self, choice: &Choice<'_>) -> usize {
+        self.tell_policy();
+        let among = choice.candidates.len();
+        match self.with_policy(|policy| policy.choose(choice)) {
+            Some(chosen) if chosen < among => chosen,
+            Some(chosen) => {
+                self.broke(format_args!("chose {chosen} of {among}: a choice is less than that"));
+                0
+            }
+            // It cannot say.
+            None => 0,
+        }
+    }
+
+    /// Ends what a policy could be asked, before the core goes.
+    pub(crate) fn drop_policy(&self) {
+        let policy = self.queue.borrow_mut().take_policy();
+        user::dispose(policy);
+    }
+}
