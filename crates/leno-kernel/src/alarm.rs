@@ -17,7 +17,7 @@ use crate::mailbox::{self, Message};
 use crate::raw::entered::{self, Here};
 use crate::sync::{Mutex, lock};
 use crate::timers::TimerKey;
-use crate::{Co, Time, now, spawn_local, world};
+use crate::{Co, Time, now, spawn_local, user, world};
 
 /// Wakes a future at a certain time, unless it is dropped before.
 #[derive(Debug)]
@@ -74,7 +74,7 @@ impl Drop for Alarm {
 fn sleeper(when: Time, waker: Waker) -> Co {
     let sleep = move || {
         crate::sleep(when.since(now()));
-        waker.wake();
+        user::wake_waker(waker);
     };
     let sleeps = match world::spawn_thread("alarm", sleep) {
         Ok(sleeps) => sleeps,
@@ -96,17 +96,21 @@ struct Alarms {
 
 fn clock() -> &'static Clock {
     static CLOCK: OnceLock<Clock> = OnceLock::new();
-    static THREAD: std::sync::Once = std::sync::Once::new();
+    static IS_RUN: std::sync::Mutex<bool> = std::sync::Mutex::new(false);
     let clock = CLOCK.get_or_init(|| Clock {
         alarms: Mutex::new(Alarms { wakers: BTreeMap::new(), next: 0 }),
         bell: Bell::new(),
     });
-    THREAD.call_once(|| {
+    let mut is_run = IS_RUN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if !*is_run {
         let thread = std::thread::Builder::new().name("leno-clock".into());
-        if let Err(error) = thread.spawn(|| clock.run()) {
+        let started = thread.spawn(|| clock.run());
+        *is_run = started.is_ok();
+        drop(is_run);
+        if let Err(error) = started {
             panic!("no thread for the alarms of other executors: {error}");
         }
-    });
+    }
     clock
 }
 
@@ -123,7 +127,7 @@ impl Clock {
 
     fn forget(&self, when: Time, number: u64) {
         let waker = lock(&self.alarms).wakers.remove(&(when, number));
-        drop(waker);
+        user::discard(waker);
     }
 
     fn run(&self) {
@@ -138,7 +142,7 @@ impl Clock {
                 Some(when) if when <= now() => {
                     let due = alarms.wakers.pop_first();
                     drop(alarms);
-                    due.into_iter().for_each(|(_, waker)| waker.wake());
+                    due.into_iter().for_each(|(_, waker)| user::wake_waker(waker));
                 }
                 Some(when) => {
                     drop(alarms);

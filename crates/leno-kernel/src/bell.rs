@@ -54,12 +54,15 @@ enum Listener {
 }
 
 impl Listener {
-    fn wake(&self) {
+    /// Wakes a thread. A thread of a world is for the caller to wake when the lock is free: a driver is told
+    /// of that.
+    fn wake(&self) -> Option<Co> {
         match self {
             Listener::Thread(thread) => thread.unpark(),
             Listener::Sleeper(sleeper) => sleeper.rouse(),
-            Listener::Virtual(co) => drop(wait::unpark_quietly(*co, Hint::Back)),
+            Listener::Virtual(co) => return Some(*co),
         }
+        None
     }
 }
 
@@ -101,11 +104,11 @@ impl Bell {
         if !leno_context::is_planted("bell") {
             fence(SeqCst);
         }
-        if self.asleep.load(Relaxed)
-            && self.asleep.swap(false, AcqRel)
-            && let Some(listener) = &*lock(&self.listener)
-        {
-            listener.wake();
+        if self.asleep.load(Relaxed) && self.asleep.swap(false, AcqRel) {
+            let left = lock(&self.listener).as_ref().and_then(Listener::wake);
+            if let Some(co) = left {
+                wait::unpark_quietly(co, Hint::Back);
+            }
         }
     }
 

@@ -5,9 +5,10 @@
 
 use core::time::Duration;
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::resume_unwind;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
+use crate::user::{self, Panic};
 use crate::wait::{self, Waiter, Wake};
 use crate::{Reason, heritage, world};
 
@@ -89,6 +90,8 @@ pub fn blocking<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> T 
 /// Has a helper thread run a closure, and does not wait for it; in a world, a thread of that one. For
 /// those who build on the kernel, and tell whoever waits by other means, such as a shared channel.
 ///
+/// If it panics, [`user::on_failure`] is told.
+///
 /// # Examples
 /// ```
 /// let (done, is_done) = std::sync::mpsc::channel();
@@ -121,7 +124,7 @@ impl<F: FnOnce() -> T, T> Call<F, T> {
     fn run(&self) {
         let taken = core::mem::replace(&mut *self.stage(), Stage::Empty);
         let Stage::Waiting(f) = taken else { return };
-        let result = catch_unwind(AssertUnwindSafe(f));
+        let result = user::call(f).map_err(Panic::into_payload);
         *self.stage() = Stage::Done(result);
         self.waiter.clone().wake();
     }
@@ -140,11 +143,20 @@ impl<F: FnOnce() -> T, T> Call<F, T> {
     /// Takes it back, unless it has begun.
     fn withdraw(&self) -> bool {
         let mut stage = self.stage();
-        let waiting = matches!(*stage, Stage::Waiting(_));
-        if waiting {
-            *stage = Stage::Empty;
+        if !matches!(*stage, Stage::Waiting(_)) {
+            return false;
         }
-        waiting
+        let closure = core::mem::replace(&mut *stage, Stage::Empty);
+        drop(stage);
+        user::discard(closure);
+        true
+    }
+}
+
+/// Runs a job. Whoever waits for it learns of a panic by other means; a helper outlives it.
+fn run(job: Job) {
+    if let Err(panic) = user::call(job) {
+        user::failed("a job of the helper threads", panic);
     }
 }
 
@@ -170,7 +182,7 @@ impl Pool {
                 // Nobody else would do it.
                 let jobs = core::mem::take(&mut state.jobs);
                 drop(state);
-                jobs.into_iter().for_each(|job| job());
+                jobs.into_iter().for_each(run);
             }
         }
     }
@@ -181,7 +193,7 @@ impl Pool {
         loop {
             if let Some(job) = state.jobs.pop_front() {
                 drop(state);
-                job();
+                run(job);
                 state = self.state();
                 continue;
             }

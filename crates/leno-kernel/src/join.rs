@@ -15,7 +15,7 @@ use crate::sync::{
     lock,
 };
 use crate::wait::{self, Waiter};
-use crate::{Co, Name, Object, Outcome, Reason, Wake, local, world};
+use crate::{Co, Name, Object, Outcome, Reason, Wake, local, user, world};
 
 /// What a coroutine leaves behind for whoever waits for it.
 pub(crate) struct Packet<T> {
@@ -37,6 +37,29 @@ struct Inner<T> {
     waiters: Vec<Waiter>,
 }
 
+impl<T> Inner<T> {
+    /// Keeps a waiter, unless it is there. One that is not needed is for the caller to drop when the lock is
+    /// free: that may be code of a user.
+    fn add(&mut self, waiter: Waiter) -> Option<Waiter> {
+        if self.waiters.iter().any(|other| other.is_same(&waiter)) {
+            return Some(waiter);
+        }
+        self.waiters.push(waiter);
+        None
+    }
+}
+
+/// A result that nobody has taken is a user's: whoever lets the packet go last, a core, say, outlives its
+/// destructor.
+impl<T> Drop for Packet<T> {
+    fn drop(&mut self) {
+        let Ok(inner) = self.inner.get_mut() else { return };
+        let (result, waiters) = (inner.result.take(), core::mem::take(&mut inner.waiters));
+        user::discard(result);
+        user::discard_all(waiters);
+    }
+}
+
 /// How a coroutine ended, if not by returning.
 pub(crate) enum Ended {
     Panicked(Box<dyn Any + Send>),
@@ -56,22 +79,28 @@ impl<T> Packet<T> {
         })
     }
 
-    fn add_waiter(&self, inner: &mut Inner<T>, waiter: &Waiter) {
-        if !inner.is_done && !inner.waiters.iter().any(|other| other.is_same(waiter)) {
-            inner.waiters.push(waiter.clone());
-        }
+    /// Has a waiter woken at the end, unless that has come.
+    fn add_waiter(&self, waiter: Waiter) {
+        let mut inner = lock(&self.inner);
+        let is_late = inner.is_done;
+        let unused = if is_late { Some(waiter) } else { inner.add(waiter) };
+        drop(inner);
+        user::discard(unused);
     }
 
+    /// Leaves the result, and wakes whoever waits for it.
     fn finish(&self, result: Result<T, Ended>) {
         let mut inner = lock(&self.inner);
-        inner.result = Some(result);
+        let before = inner.result.replace(result);
         inner.is_done = true;
-        if inner.waiters.is_empty() {
-            return;
-        }
         let waiters = core::mem::take(&mut inner.waiters);
         drop(inner);
-        waiters.into_iter().for_each(Waiter::wake);
+        if before.is_some() {
+            user::discard(before);
+        }
+        if !waiters.is_empty() {
+            user::wake_all(waiters);
+        }
     }
 }
 
@@ -178,7 +207,7 @@ impl<T> JoinHandle<T> {
     /// Has `waiter` woken at the end, unless it has ended by now.
     pub fn add_waiter(&self, waiter: &Waiter) {
         self.demand();
-        self.packet.add_waiter(&mut lock(&self.packet.inner), waiter);
+        self.packet.add_waiter(waiter.clone());
     }
 
     /// Lets it start, if it waits for someone to want its end.
@@ -249,7 +278,7 @@ impl<T> JoinHandle<T> {
             self.shown()
         );
         loop {
-            if let Some(result) = self.look(Some(&waiter)) {
+            if let Some(result) = self.look(Some(waiter.clone())) {
                 return Ok(result);
             }
             let reason = self.reason();
@@ -310,11 +339,12 @@ impl<T> JoinHandle<T> {
     }
 
     /// Takes the result, or leaves the waiter, if there is one.
-    fn look(&self, waiter: Option<&Waiter>) -> Option<Result<T, JoinError>> {
+    fn look(&self, waiter: Option<Waiter>) -> Option<Result<T, JoinError>> {
         let mut inner = lock(&self.packet.inner);
         if inner.is_done {
             let result = inner.result.take();
             drop(inner);
+            user::discard(waiter);
             return Some(match result {
                 Some(Ok(value)) => Ok(value),
                 Some(Err(Ended::Panicked(payload))) => Err(self.error(Why::Panicked(payload))),
@@ -322,15 +352,19 @@ impl<T> JoinHandle<T> {
                 None => Err(self.error(Why::Taken)),
             });
         }
-        let waiter = waiter?;
-        self.packet.add_waiter(&mut inner, waiter);
+        let unused = inner.add(waiter?);
         drop(inner);
+        user::discard(unused);
         self.demand();
         None
     }
 
     fn withdraw(&self, waiter: &Waiter) {
-        lock(&self.packet.inner).waiters.retain(|other| !other.is_same(waiter));
+        let mut inner = lock(&self.packet.inner);
+        let is_own = |other: &mut Waiter| other.is_same(waiter);
+        let left: Vec<_> = inner.waiters.extract_if(.., is_own).collect();
+        drop(inner);
+        user::discard_all(left);
     }
 
     fn shown(&self) -> String {
@@ -355,7 +389,7 @@ impl<T> Future for JoinHandle<T> {
         } else {
             Waiter::Waker(context.waker().clone())
         };
-        match self.look(Some(&waiter)) {
+        match self.look(Some(waiter)) {
             Some(result) => Poll::Ready(result),
             None => Poll::Pending,
         }

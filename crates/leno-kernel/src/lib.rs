@@ -50,6 +50,7 @@ mod state;
 mod sync;
 mod system;
 mod timers;
+pub mod user;
 mod wait;
 mod watch;
 mod window;

@@ -16,6 +16,7 @@ use crate::options::Options;
 use crate::policy::Policy;
 use crate::raw::entered;
 use crate::report::{Deadlock, Report};
+use crate::user::{Caught, Hook, SystemHook};
 use crate::window::Title;
 use crate::{JoinHandle, Object, Platform, RealTime, SpawnError, Time, VirtualTime};
 
@@ -60,6 +61,7 @@ pub struct LocalBuilder {
     name: Option<String>,
     log: Option<usize>,
     is_preemptive: bool,
+    on_failure: SystemHook,
 }
 
 impl LocalBuilder {
@@ -105,6 +107,16 @@ impl LocalBuilder {
         self
     }
 
+    /// Is told of panics of user code that nobody waits for, such as a waker's; see [`user`](crate::user).
+    /// By default [`user::on_failure`](crate::user::on_failure) is.
+    pub fn on_failure(
+        mut self,
+        hook: impl Fn(&Caught<'_>) + Send + Sync + 'static,
+    ) -> LocalBuilder {
+        self.on_failure = SystemHook(Some(Hook::new(hook)));
+        self
+    }
+
     /// Makes the system.
     ///
     /// # Panics
@@ -112,7 +124,8 @@ impl LocalBuilder {
     pub fn build(self) -> LocalSystem {
         let platform = self.platform.unwrap_or_else(|| Box::new(RealTime::new()));
         let name = self.name.unwrap_or_else(|| "local".to_owned());
-        let title = Arc::new(Title { name, cores: 1, object: Object::shared() });
+        let title = Title { name, cores: 1, object: Object::shared(), on_failure: self.on_failure };
+        let title = Arc::new(title);
         match mailbox::open() {
             Ok(address) => {
                 let parts = Parts {

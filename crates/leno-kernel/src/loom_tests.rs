@@ -82,7 +82,8 @@ fn work() -> Work {
 fn team(cores: u32) -> &'static Team {
     let mailbox = |number| &*Box::leak(Box::new(Mailbox::new(number)));
     let address = Address { mailbox: mailbox(cores), generation: 1, sent: 0 };
-    let title = Title { name: String::new(), cores: 1, object: Object::shared() };
+    let on_failure = crate::user::SystemHook::default();
+    let title = Title { name: String::new(), cores: 1, object: Object::shared(), on_failure };
     let cores = (0..cores).map(mailbox);
     Box::leak(Box::new(Team::new(cores, address, RealTime::new(), title.into())))
 }

@@ -174,7 +174,8 @@ impl Mailbox {
 
     /// Lets others see the core.
     pub(crate) fn show(&self, window: Arc<Window>) {
-        *lock(&self.window) = Some(window);
+        let old = lock(&self.window).replace(window);
+        drop(old);
     }
 
     pub(crate) fn window(&self) -> Option<Arc<Window>> {
@@ -295,7 +296,8 @@ fn open_in(world: impl Fn(u32) -> u32) -> Result<Address, CoresError> {
 
 /// Gives a mailbox back; `generation` is greater than any that was used.
 pub(crate) fn close(mailbox: &'static Mailbox, generation: u32) {
-    drop(lock(&mailbox.window).take());
+    let window = lock(&mailbox.window).take();
+    drop(window);
     let mut inner = lock(&mailbox.inner);
     inner.owner = Owner::Nobody;
     inner.generation = generation;

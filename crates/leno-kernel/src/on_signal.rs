@@ -3,7 +3,7 @@
 //! The signal's handler only rings (`raw/signal.rs`). A helper thread hears it, asks all cores, and
 //! prints: a dump takes locks and memory, which a handler must not.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 
 use crate::dump::{Depth, dump_all};
 use crate::raw::signal;
@@ -54,7 +54,9 @@ fn start_helper() -> io::Result<()> {
         let mut rings = [0; 64];
         // Several rings that came meanwhile are one dump.
         while pipe.read(&mut rings).is_ok_and(|heard| heard > 0) {
-            eprint!("{}", dump_all(Depth::Frames));
+            // Without a place to print to there is nothing to do, and this thread goes on.
+            let text = dump_all(Depth::Frames).to_string();
+            let _ = io::stderr().write_all(text.as_bytes());
         }
     };
     std::thread::Builder::new().name("leno-dump".to_owned()).spawn(listen)?;

@@ -1,7 +1,7 @@
 //! Spawning: the bodies that a core runs.
 
 use core::panic::Location;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::io::{self, Write};
 use std::sync::Arc;
 
 use leno_context::unwind;
@@ -16,8 +16,9 @@ use crate::raw::future::FutureBody;
 use crate::raw::stack::with_locals;
 use crate::report::Failure;
 use crate::system::{Movable, MovableBody, Team, Unstarted, Work};
+use crate::user::{self, Panic};
 use crate::wait::give_way;
-use crate::{JoinHandle, Outcome, Platform, SpawnError, Time, world};
+use crate::{Co, JoinHandle, Outcome, Platform, SpawnError, Time, world};
 
 impl Core {
     /// Spawns a closure, which gets a stack when it first runs.
@@ -52,7 +53,7 @@ impl Core {
 /// What a core runs for a closure.
 pub(crate) fn closure_body<T>(filler: Filler<T>, f: impl FnOnce() -> T) -> impl FnOnce() {
     move || {
-        let result = catch_unwind(AssertUnwindSafe(|| with_locals(f)));
+        let result = user::call(|| with_locals(f)).map_err(Panic::into_payload);
         finish(filler, result);
     }
 }
@@ -95,7 +96,10 @@ impl Team {
                 self.launch(from, place, launch.start, movable);
             }
             // The body is dropped, by which whoever waits for it learns.
-            None => eprintln!("leno: a future was dropped: {}", SpawnError::Full { limit: SLOTS }),
+            None => {
+                let full = SpawnError::Full { limit: SLOTS };
+                let _ = writeln!(io::stderr(), "leno: a future was dropped: {full}");
+            }
         }
         JoinHandle::new(packet, options.name.clone())
     }
@@ -121,31 +125,40 @@ impl Team {
 }
 
 /// The end of every body: tells the core and whoever waits how it ended.
+///
+/// Waking those is code of users, which may run anything meanwhile: the core learns how this body has ended
+/// after that. An exit that is raised there goes no further, because there is nothing left to unwind.
 pub(crate) fn finish<T>(filler: Filler<T>, result: std::thread::Result<T>) {
-    entered::here(|here| {
-        let (core, co) = match &here {
-            Here::Stack(inside) => (inside.core, inside.co),
-            Here::Future(core, co) => (*core, *co),
-            Here::Thread | Here::Virtual(_) => unreachable!("a core runs it"),
-        };
-        let task = core.tasks.get(co);
-        let (outcome, result) = match result {
-            Ok(value) => (Outcome::Returned, Ok(value)),
-            Err(payload) if unwind::is_exit(&*payload) => {
-                let outcome = task.map_or(Outcome::Exited, |task| task.exit.get().outcome());
-                (outcome, Err(Ended::Otherwise(outcome)))
-            }
-            Err(payload) => (Outcome::Panicked, Err(Ended::Panicked(payload))),
-        };
-        core.outcome.set(Some(outcome));
-        if let Some(payload) = filler.finish(result) {
-            let name = core.name_of(co);
-            if !task.is_some_and(|task| task.borrows.get()) {
-                world::saw_panic(format!("coroutine {}", name.or_id(co.bits())), &*payload);
-            }
-            core.failures.borrow_mut().push(Failure { co, name, payload });
-        }
+    let exit = with_own_task(|core, co| {
+        core.tasks.get(co).map_or(Outcome::Exited, |task| task.exit.get().outcome())
     });
+    let (outcome, result) = match result {
+        Ok(value) => (Outcome::Returned, Ok(value)),
+        Err(payload) if unwind::is_exit(&*payload) => (exit, Err(Ended::Otherwise(exit))),
+        Err(payload) => (Outcome::Panicked, Err(Ended::Panicked(payload))),
+    };
+    let unclaimed = user::call(|| filler.finish(result)).unwrap_or_else(|exit| {
+        drop(exit);
+        None
+    });
+    with_own_task(|core, co| {
+        core.outcome.set(Some(outcome));
+        let Some(payload) = unclaimed else { return };
+        let name = core.name_of(co);
+        if !core.tasks.get(co).is_some_and(|task| task.borrows.get()) {
+            world::saw_panic(format!("coroutine {}", name.or_id(co.bits())), &*payload);
+        }
+        core.failures.borrow_mut().push(Failure { co, name, payload });
+    });
+}
+
+/// Calls `f` with the core that runs the calling body, and which one that is.
+fn with_own_task<R>(f: impl FnOnce(&Core, Co) -> R) -> R {
+    entered::here(|here| match here {
+        Here::Stack(inside) => f(inside.core, inside.co),
+        Here::Future(core, co) => f(core, co),
+        Here::Thread | Here::Virtual(_) => unreachable!("a core runs it"),
+    })
 }
 
 /// Spawns a closure into the system that runs the calling code. It stays on this core.

@@ -4,7 +4,10 @@
 //! waits looks, leaves its waiter, and parks; when it goes on, it looks again. Wake-ups are permits,
 //! so one that comes between looking and parking is not lost, and one too many does no harm.
 
+use core::cell::OnceCell;
+use core::mem::ManuallyDrop;
 use core::time::Duration;
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -14,12 +17,14 @@ use crate::bell::Bell;
 use crate::core::{Exit, Task};
 use crate::mailbox::{self, Message};
 use crate::policy::{Choice, Hint, Why};
-use crate::raw::entered::{self, Here, Visit};
+use crate::raw::entered::{self, Here, Inside, Visit, WayOut};
 use crate::window::process_now;
-use crate::{Co, Exiting, Outcome, Reason, Time, world};
+use crate::{Co, Exiting, Outcome, Reason, Time, user, world};
 
 /// Who waits, and how it is woken.
-#[derive(Clone, Debug)]
+///
+/// Cloning and dropping one may run code of a user, that of its waker.
+#[derive(Debug)]
 pub enum Waiter {
     /// A coroutine of a core.
     Co(Co),
@@ -29,7 +34,32 @@ pub enum Waiter {
     Waker(Waker),
 }
 
-thread_local!(pub(crate) static BELL: Arc<Bell> = Arc::new(Bell::new()));
+thread_local! {
+    static BELL: Arc<Bell> = Arc::new(Bell::new());
+    /// The bell of a thread that ends, for its other destructors: never dropped, so it is always there.
+    static LATE: OnceCell<ManuallyDrop<Arc<Bell>>> = const { OnceCell::new() };
+}
+
+/// The calling thread's own bell.
+pub(crate) fn own_bell() -> Arc<Bell> {
+    let late =
+        || LATE.with(|bell| Arc::clone(bell.get_or_init(|| ManuallyDrop::new(Arc::default()))));
+    BELL.try_with(Arc::clone).unwrap_or_else(|_| late())
+}
+
+impl Clone for Waiter {
+    #[inline]
+    fn clone(&self) -> Waiter {
+        match self {
+            Waiter::Co(co) => Waiter::Co(*co),
+            Waiter::Thread(bell) => Waiter::Thread(bell.clone()),
+            Waiter::Waker(waker) => {
+                user::assert_outside();
+                Waiter::Waker(waker.clone())
+            }
+        }
+    }
+}
 
 impl Waiter {
     /// The calling code, which may then [`park`].
@@ -41,18 +71,18 @@ impl Waiter {
     pub fn current() -> Waiter {
         entered::here(|here| match here {
             Here::Stack(inside) | Here::Virtual(inside) => Waiter::Co(inside.co),
-            Here::Thread => Waiter::Thread(BELL.with(Arc::clone)),
+            Here::Thread => Waiter::Thread(own_bell()),
             Here::Future(_, co) => refuse(co),
         })
     }
 
-    /// Lets it go on.
+    /// Lets it go on. A panic of a waker goes to the failure hook; see [`user`](crate::user).
     #[inline]
     pub fn wake(self) {
         match self {
             Waiter::Co(co) => drop(unpark_quietly(co, Hint::Back)),
             Waiter::Thread(bell) => bell.ring(),
-            Waiter::Waker(waker) => waker.wake(),
+            Waiter::Waker(waker) => user::wake_waker(waker),
         }
     }
 
@@ -112,7 +142,7 @@ impl Visit for Park {
         match here {
             Here::Stack(inside) | Here::Virtual(inside) => inside.core.park(&inside, self.0),
             Here::Thread => {
-                BELL.with(Arc::clone).wait();
+                own_bell().wait();
                 Wake::Unparked
             }
             Here::Future(_, co) => refuse(co),
@@ -131,7 +161,7 @@ pub fn park_until(reason: Reason, deadline: Time) -> Wake {
             inside.core.park_until(&inside, reason, deadline, now)
         }
         Here::Thread => {
-            let rung = BELL.with(Arc::clone).wait_for(deadline.since(now));
+            let rung = own_bell().wait_for(deadline.since(now));
             if rung { Wake::Unparked } else { Wake::TimedOut }
         }
         Here::Future(_, co) => refuse(co),
@@ -176,7 +206,7 @@ pub fn park_deaf(reason: Reason) -> Wake {
             wake
         }
         Here::Thread => {
-            BELL.with(Arc::clone).wait();
+            own_bell().wait();
             Wake::Unparked
         }
         Here::Future(_, co) => refuse(co),
@@ -282,6 +312,8 @@ pub fn call(callee: Co) -> Wake {
 
 /// How often exit is raised in a body that catches it and goes on.
 const EXIT_TRIES: u8 = 8;
+/// The same for a thread of a world: one whose systems' coroutines exit one after the other is not obstinate.
+const THREAD_EXIT_TRIES: u8 = u8::MAX;
 
 /// Exits the calling coroutine, after [`Wake::Exit`]: unwinds its stack. Returns only while the
 /// stack is unwinding already, for whoever called to give up with an error.
@@ -290,27 +322,37 @@ pub fn exit() -> Exiting {
     let way_out = entered::here(|here| {
         let (inside, tries) = match here {
             Here::Stack(inside) => (inside, EXIT_TRIES),
-            // A thread whose systems' coroutines exit one after the other is not obstinate.
-            Here::Virtual(inside) => (inside, u8::MAX),
+            Here::Virtual(inside) => (inside, THREAD_EXIT_TRIES),
             Here::Thread | Here::Future(..) => return None,
         };
-        if !inside.can_leave() {
-            return None;
-        }
-        if let Exit::Asked { as_, raised } = inside.task.exit.get() {
-            if raised >= tries || cfg!(panic = "abort") {
-                report_given_up(inside.co, inside.task);
-                inside.task.exit.set(Exit::GivenUp);
-                return Some(inside.for_ever());
-            }
-            inside.task.exit.set(Exit::Asked { as_, raised: raised + 1 });
-        }
-        Some(inside.out())
+        inside.can_leave().then(|| way_out(&inside, tries))
     });
     match way_out {
         Some(way_out) => way_out.take(),
         None => Exiting,
     }
+}
+
+/// The way out of a coroutine that is to exit: it unwinds, unless it has caught its exit so often that it is
+/// given up.
+fn way_out(inside: &Inside<'_>, tries: u8) -> WayOut {
+    if let Exit::Asked { as_, raised } = inside.task.exit.get() {
+        if raised >= tries || cfg!(panic = "abort") {
+            report_given_up(inside.co, inside.task, tries);
+            inside.task.exit.set(Exit::GivenUp);
+            return inside.for_ever();
+        }
+        inside.task.exit.set(Exit::Asked { as_, raised: raised + 1 });
+    }
+    inside.out()
+}
+
+/// The same for one whose world ends, whether it was asked to exit or not.
+pub(crate) fn way_out_of_world(inside: &Inside<'_>, is_thread: bool) -> WayOut {
+    if inside.task.exit.get() == Exit::No {
+        inside.task.exit.set(Exit::Asked { as_: world::UNWOUND, raised: 0 });
+    }
+    way_out(inside, if is_thread { THREAD_EXIT_TRIES } else { EXIT_TRIES })
 }
 
 /// Ends the calling coroutine as one that waits in vain: as [`exit`], with this outcome, unless it is
@@ -345,19 +387,22 @@ pub fn exit_as(outcome: Outcome) -> Exiting {
 }
 
 #[cold]
-fn report_given_up(co: Co, task: &Task) {
+fn report_given_up(co: Co, task: &Task, tries: u8) {
     let about = task.about.borrow();
     let why = if cfg!(panic = "abort") {
         "cannot be unwound, because panics abort in this build".to_owned()
     } else {
-        format!("caught its exit {EXIT_TRIES} times and went on")
+        format!("caught its exit {tries} times and went on")
     };
     let (name, site) = (about.name.or_id(co.bits()), about.site);
     let who = format!("coroutine {name} (spawned at {site}) {why}");
     if task.borrows.get() {
         unwind::give_up(format_args!("{who}; aborting, because it may borrow from its scope"));
     }
-    eprintln!("leno: {who}; its stack is leaked");
+    // What explores a program tells of it by other means.
+    if !world::is_here() {
+        let _ = writeln!(io::stderr(), "leno: {who}; its stack is leaked");
+    }
 }
 
 /// What time it is for the calling code: its system's, or of a plain thread the process's.

@@ -32,6 +32,7 @@ use crate::sync::{
     Ordering::{Acquire, Relaxed, Release},
     fence,
 };
+use crate::user::SystemHook;
 use crate::{Co, Name, Time};
 
 /// What a system is called, and how large it is.
@@ -41,6 +42,8 @@ pub(crate) struct Title {
     pub(crate) cores: usize,
     /// Tells systems of one name apart.
     pub(crate) object: crate::Object,
+    /// Gets panics of user code that nobody waits for.
+    pub(crate) on_failure: SystemHook,
 }
 
 /// See the module.
@@ -260,7 +263,9 @@ mod tests {
     use super::*;
 
     fn window(now: Option<Time>) -> Window {
-        let title = Title { name: "test".into(), cores: 1, object: crate::Object::shared() };
+        let on_failure = crate::user::SystemHook::default();
+        let title =
+            Title { name: "test".into(), cores: 1, object: crate::Object::shared(), on_failure };
         Window::new(7, Arc::new(title), now)
     }
 

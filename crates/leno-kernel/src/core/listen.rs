@@ -16,7 +16,7 @@ use std::time::Instant;
 use super::Core;
 use crate::bell::Bell;
 use crate::raw::entered::{self, Here};
-use crate::wait::BELL;
+use crate::wait::own_bell;
 use crate::world;
 
 /// Between two looks.
@@ -67,7 +67,7 @@ pub fn bell_to_listen_at() -> Option<Arc<Bell>> {
     }
     entered::here(|here| match here {
         Here::Stack(inside) if inside.core.would_listen() => {
-            let bell = BELL.with(Arc::clone);
+            let bell = own_bell();
             // One that came late, for a wait that is over.
             bell.take();
             Some(bell)

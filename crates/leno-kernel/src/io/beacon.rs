@@ -20,12 +20,13 @@
 //! ends unsets `REGISTERED` and wakes the whole line, so W2 registers again.
 
 use super::interest::{Flags, Interest, Readiness};
-use crate::Waiter;
 use crate::sync::{
     AtomicU64, Mutex,
     Ordering::{AcqRel, Acquire},
     lock,
 };
+
+use crate::{Waiter, user};
 
 const FLAGS: u64 = 0xf;
 /// A reactor keeps the word right.
@@ -171,7 +172,7 @@ impl Beacon {
             Some(entry) => {
                 let old = core::mem::replace(&mut entry.waiter, waiter);
                 drop(line);
-                drop(old);
+                user::discard(old);
             }
         }
         key
@@ -182,7 +183,11 @@ impl Beacon {
         let mut line = lock(&self.line);
         let own = |entry: &&mut Entry| entry.key == NO_KEY && entry.waiter.is_same(&waiter);
         match line.entries.iter_mut().find(own) {
-            Some(entry) => entry.interest = entry.interest | interest,
+            Some(entry) => {
+                entry.interest = entry.interest | interest;
+                drop(line);
+                user::discard(waiter);
+            }
             None => line.add(Entry { key: NO_KEY, interest, waiter }),
         }
     }
@@ -193,21 +198,19 @@ impl Beacon {
         let Some(place) = line.entries.iter().position(|entry| entry.key == key) else { return };
         let entry = line.entries.remove(place);
         drop(line);
-        drop(entry);
+        user::discard(entry.waiter);
     }
 
     /// Wakes those who stand in line now and are concerned, one by one: no lock is held meanwhile.
     fn wake(&self, flags: Flags) {
         let concerned = |entry: &Entry| flags.has(entry.interest.flags());
-        let mut left = lock(&self.line).entries.len();
-        while left > 0 {
+        let left = lock(&self.line).entries.len();
+        let next = |_| {
             let mut line = lock(&self.line);
-            let Some(place) = line.entries.iter().position(concerned) else { return };
-            let entry = line.entries.remove(place);
-            drop(line);
-            entry.waiter.wake();
-            left -= 1;
-        }
+            let place = line.entries.iter().position(concerned)?;
+            Some(line.entries.remove(place).waiter)
+        };
+        user::wake_all((0..left).map_while(next));
     }
 
     /// Wakes all who stand in line.

@@ -4,11 +4,11 @@
 //! happens. A thread that waits for a single descriptor does not need it: it asks the system.
 
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::reactor::{Inner, Reactor};
 use crate::bell::Sleeper;
+use crate::user;
 
 static HELPER: Mutex<Option<Arc<Inner>>> = Mutex::new(None);
 
@@ -29,9 +29,8 @@ fn run(reactor: &Inner) {
     loop {
         reactor.sleep(None);
         // Whoever is woken may be anyone's code; if it panics, the others are still to be woken.
-        let served = catch_unwind(AssertUnwindSafe(|| reactor.serve()));
-        if served.is_err() {
-            eprintln!("leno: waking a future that waited for I/O has panicked");
+        if let Err(panic) = user::call(|| reactor.serve()) {
+            user::failed("a waker", panic);
         }
     }
 }

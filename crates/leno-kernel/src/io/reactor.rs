@@ -19,6 +19,7 @@ use super::registered::Registered;
 use crate::bell::Sleeper;
 use crate::raw::epoll::{self, Epoll};
 use crate::sync::{AtomicUsize, Mutex, Ordering::Relaxed, lock};
+use crate::user;
 
 /// Watches descriptors for a core; what a [`Platform`](crate::Platform) supplies.
 ///
@@ -136,7 +137,7 @@ impl Inner {
     pub(super) fn close(self: &Arc<Self>) {
         let left = lock(&self.registered).take_all();
         self.count.store(0, Relaxed);
-        left.into_iter().for_each(|registered| registered.leave(self));
+        user::each("a waker", left, |registered| registered.leave(self));
     }
 }
 

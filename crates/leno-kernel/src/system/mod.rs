@@ -27,6 +27,7 @@ use crate::policy::Policy;
 use crate::raw::entered;
 use crate::report::{Deadlock, Report, Stopped};
 use crate::sync::{Mutex, lock};
+use crate::user::{Caught, Hook, SystemHook};
 use crate::wait::{self, Waiter};
 use crate::window::Title;
 use crate::world;
@@ -92,6 +93,7 @@ pub struct SystemBuilder {
     policy: Option<Arc<MakePolicy>>,
     log: Option<usize>,
     is_preemptive: bool,
+    on_failure: SystemHook,
     /// The same for all cores.
     clock: RealTime,
 }
@@ -132,6 +134,16 @@ impl SystemBuilder {
         self
     }
 
+    /// Is told of panics of user code that nobody waits for, such as a waker's; see [`user`](crate::user).
+    /// By default [`user::on_failure`](crate::user::on_failure) is.
+    pub fn on_failure(
+        mut self,
+        hook: impl Fn(&Caught<'_>) + Send + Sync + 'static,
+    ) -> SystemBuilder {
+        self.on_failure = SystemHook(Some(Hook::new(hook)));
+        self
+    }
+
     /// Makes the system and starts its threads.
     ///
     /// # Errors
@@ -152,7 +164,8 @@ impl SystemBuilder {
             }
         }
         let own = addresses.pop().expect("at least two");
-        let title = Title { name: self.name.clone(), cores: self.cores, object: Object::shared() };
+        let (name, on_failure) = (self.name.clone(), self.on_failure.clone());
+        let title = Title { name, cores: self.cores, object: Object::shared(), on_failure };
         let title = Arc::new(title);
         let mailboxes = addresses.iter().map(|address| address.mailbox);
         let team = Arc::new(Team::new(mailboxes, own, self.clock, title.clone()));
@@ -265,6 +278,7 @@ impl System {
             policy: None,
             log: None,
             is_preemptive: false,
+            on_failure: SystemHook::default(),
             clock: RealTime::new(),
         }
     }

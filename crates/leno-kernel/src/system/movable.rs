@@ -37,8 +37,6 @@ use core::task::{Context, Poll};
 use std::sync::Arc;
 use std::task::{Wake, Waker};
 
-use leno_context::user::{self, Panic};
-
 use crate::core::About;
 use crate::join::Adoption;
 use crate::options::{Launch, Start};
@@ -49,6 +47,7 @@ use crate::sync::{
     Ordering::{AcqRel, Acquire, Relaxed, Release},
     lock,
 };
+use crate::user::{self, Panic};
 use crate::{Co, Reason, State, Time};
 
 const WOKEN: usize = 1;
@@ -214,7 +213,7 @@ impl Movable {
     pub(crate) fn drop_body(&self) {
         self.word.fetch_or(DONE, AcqRel);
         let body = lock(&self.body).take();
-        user::dispose(body);
+        user::discard(body);
     }
 }
 

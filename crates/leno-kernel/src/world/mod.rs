@@ -39,6 +39,8 @@ use crate::log::Ring;
 use crate::mailbox::Shelf;
 use crate::raw::entered;
 use crate::raw::world as raw;
+use crate::user::SystemHook;
+use crate::wait::way_out_of_world;
 use crate::window::Title;
 use crate::{CoresError, Object, Outcome, Reason, Time, VirtualTime, Wake, mailbox};
 
@@ -176,7 +178,12 @@ pub fn run(setup: Setup, main: impl FnOnce() + 'static) -> Result<Ending, CoresE
         policy: Some(policy),
         log: events.clone(),
         team: None,
-        title: Arc::new(Title { name: "world".to_owned(), cores: 1, object: Object::shared() }),
+        title: Arc::new(Title {
+            name: "world".to_owned(),
+            cores: 1,
+            object: Object::shared(),
+            on_failure: SystemHook::default(),
+        }),
         is_preemptive: false,
     };
     struct Near;
@@ -293,7 +300,7 @@ pub(crate) fn wait_for_bell(bell: &Bell, limit: Option<Duration>) -> Option<bool
             match wake {
                 Wake::Unparked => {}
                 Wake::TimedOut => return Ok(bell.take()),
-                Wake::Exit if inside.can_leave() => return Err(inside.out()),
+                Wake::Exit if inside.can_leave() => return Err(way_out_of_world(inside, true)),
                 Wake::Exit => return Ok(false),
             }
         }

@@ -5,6 +5,7 @@ use crate::budget;
 use crate::log::Operation;
 use crate::raw::entered::{self, Here, Inside};
 use crate::raw::world as raw;
+use crate::wait::way_out_of_world;
 use crate::{Co, Object};
 
 impl World {
@@ -95,11 +96,12 @@ fn far_point(next: Next) {
     if is_ending != Some(true) {
         return;
     }
-    // Whoever runs the calling code unwinds: a coroutine of a system, or the thread itself.
+    // Whoever runs the calling code unwinds, a coroutine of a system or the thread itself; or is given up, if
+    // it has caught that again and again.
     let way_out = entered::here(|here| match here {
-        Here::Stack(inside) if inside.can_leave() => Some(inside.out()),
+        Here::Stack(inside) if inside.can_leave() => Some(way_out_of_world(&inside, false)),
         Here::Virtual(inside) if inside.can_leave() && inside.task.masked.get() == 0 => {
-            Some(inside.out())
+            Some(way_out_of_world(&inside, true))
         }
         _ => None,
     });

@@ -2,7 +2,6 @@
 
 use core::any::Any;
 use core::panic::Location;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use leno_context::unwind;
@@ -15,6 +14,7 @@ use crate::options::{Options, Start};
 use crate::raw::closure::Closure;
 use crate::raw::stack::with_locals;
 use crate::raw::world as raw;
+use crate::user::{self, Panic};
 use crate::{JoinHandle, Name, Outcome};
 
 /// Threads need more room than coroutines.
@@ -60,7 +60,7 @@ fn add<T: 'static>(
     let packet = Packet::new(core.system(), Start::Ready);
     let filler = Filler::new(packet.clone());
     let body = Body::Closure(Closure::new(move || {
-        let result = catch_unwind(AssertUnwindSafe(|| with_locals(f)));
+        let result = user::call(|| with_locals(f)).map_err(Panic::into_payload);
         finish(filler, result);
     }));
     let about = options.about(core.roughly_now(), site);
@@ -72,30 +72,40 @@ fn add<T: 'static>(
 }
 
 fn finish<T>(filler: Filler<T>, result: std::thread::Result<T>) {
+    let (outcome, result) = match result {
+        Ok(value) => (Outcome::Returned, Ok(value)),
+        Err(payload) if unwind::is_exit(&*payload) => (UNWOUND, Err(Ended::Otherwise(UNWOUND))),
+        Err(payload) => (Outcome::Panicked, Err(Ended::Panicked(payload))),
+    };
+    // Nobody asks how a core's own thread ended.
+    let is_core = raw::with_running(|inside| inside.task.masked.get() > 0) == Some(true);
+    if let Err(Ended::Panicked(payload)) = &result
+        && is_core
+    {
+        fail(&**payload);
+    }
+    // Whoever is woken may be anyone's code. An exit that is raised there has nothing left to unwind.
+    let unclaimed = user::call(|| filler.finish(result)).unwrap_or_else(|exit| {
+        drop(exit);
+        None
+    });
+    if let Some(payload) = unclaimed {
+        fail(&*payload);
+        drop(Panic::new(payload));
+    }
+    raw::with(|world| world.core.outcome.set(Some(outcome)));
+}
+
+/// The running thread has panicked.
+fn fail(payload: &(dyn Any + Send)) {
+    let who = raw::with_running(|inside| {
+        let name = inside.task.about.borrow().name.clone();
+        format!("thread '{}'", name.as_str().unwrap_or("?"))
+    });
     raw::with(|world| {
-        let (outcome, result) = match result {
-            Ok(value) => (Outcome::Returned, Ok(value)),
-            Err(payload) if unwind::is_exit(&*payload) => (UNWOUND, Err(Ended::Otherwise(UNWOUND))),
-            Err(payload) => (Outcome::Panicked, Err(Ended::Panicked(payload))),
-        };
-        world.core.outcome.set(Some(outcome));
-        let running = world.core.entry.running.get().co();
-        let task = running.and_then(|co| world.core.tasks.get(co));
-        let fail = |payload: &(dyn Any + Send)| {
-            let name = task.map(|task| task.about.borrow().name.clone()).unwrap_or_default();
-            let who = format!("thread '{}'", name.as_str().unwrap_or("?"));
-            world.fail(Trouble::Panicked { who, what: text_of(payload) });
-            world.end();
-        };
-        // Nobody asks how a core's own thread ended.
-        if let Err(Ended::Panicked(payload)) = &result
-            && task.is_some_and(|task| task.masked.get() > 0)
-        {
-            fail(&**payload);
-        }
-        if let Some(payload) = filler.finish(result) {
-            fail(&*payload);
-        }
+        let who = who.unwrap_or_else(|| "a thread".to_owned());
+        world.fail(Trouble::Panicked { who, what: text_of(payload) });
+        world.end();
     });
 }
 

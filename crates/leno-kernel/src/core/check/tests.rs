@@ -11,7 +11,8 @@ use crate::{LocalSystem, Object, Options, Outcome, RealTime, Reason, mailbox};
 
 /// A core with three coroutines that are ready.
 fn three() -> (Core, [Co; 3]) {
-    let title = Title { name: "test".into(), cores: 1, object: Object::shared() };
+    let on_failure = crate::user::SystemHook::default();
+    let title = Title { name: "test".into(), cores: 1, object: Object::shared(), on_failure };
     let address = mailbox::open().expect("there are cores");
     let platform = Box::new(RealTime::new());
     let parts = Parts {

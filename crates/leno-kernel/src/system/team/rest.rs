@@ -23,6 +23,7 @@ use crate::sync::{
     fence, lock,
 };
 use crate::system::movables::Still;
+use crate::user;
 
 /// What a core leaves behind when it rests.
 #[derive(Clone, Copy, Debug, Default)]
@@ -104,7 +105,7 @@ impl Team {
 
     pub(crate) fn wake_waiters(&self) {
         let waiters = core::mem::take(&mut *lock(&self.waiters));
-        waiters.into_iter().for_each(Waiter::wake);
+        user::wake_all(waiters);
     }
 
     /// What the team is doing; see the module.
