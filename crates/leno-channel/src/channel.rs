@@ -3,9 +3,10 @@
 use leno_kernel::log::{self, Operation, What};
 use leno_kernel::{Name, Object, Sign, world};
 
-use crate::exchange::{Exchange, UNBOUNDED};
+use crate::exchange::{Exchange, Side, UNBOUNDED};
 use crate::flavour::{Flavour, Local, Shared};
 use crate::label::{Label, Named};
+use crate::select::ticket::Ticket;
 use crate::{Receiver, Sender};
 
 /// Room for so many makes it worth while to listen, and to look away from the lock; with less, both sides
@@ -76,6 +77,44 @@ impl<T, F: Flavour> Channel<T, F> {
         F::lock(&self.exchange, &self.is_streamed)
     }
 
+    /// Has the policy say whom the calling code meets of those who wait there, if several do. It is code of a
+    /// user, so the lock is released meanwhile; if others have changed that line by then, it is asked again.
+    #[inline(always)]
+    pub(crate) fn asked<'a>(
+        &'a self,
+        exchange: F::Guard<'a, Exchange<T>>,
+        side: Side,
+        own: Option<&Ticket>,
+    ) -> F::Guard<'a, Exchange<T>> {
+        if exchange.has_several(side) { self.ask(exchange, side, own) } else { exchange }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn ask<'a>(
+        &'a self,
+        mut exchange: F::Guard<'a, Exchange<T>>,
+        side: Side,
+        own: Option<&Ticket>,
+    ) -> F::Guard<'a, Exchange<T>> {
+        exchange.prefer(None);
+        if !leno_kernel::has_policy() {
+            return exchange;
+        }
+        let mut question = exchange.question(side, own);
+        while let Some(asked) = question.take() {
+            drop(exchange);
+            let chosen = asked.ask();
+            exchange = self.lock();
+            question = exchange.question(side, own);
+            if question.as_ref() == Some(&asked) {
+                exchange.prefer(Some(chosen));
+                break;
+            }
+        }
+        exchange
+    }
+
     #[cold]
     pub(crate) fn label(&self) -> Label {
         Label::new(self.object, self.sign.name())
@@ -95,7 +134,7 @@ impl<T, F: Flavour> Channel<T, F> {
     pub(crate) fn close(&self) {
         self.begins(Operation::Close);
         let rest = self.lock().close();
-        rest.wakes.wake();
+        rest.see_to();
     }
 }
 

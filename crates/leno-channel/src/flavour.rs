@@ -2,8 +2,8 @@
 //!
 //! Everything in this crate is written once, over a [`Flavour`]: how something is referred to, how
 //! it is locked. [`Local`] has a reference count and a borrow flag, [`Shared`] an atomic count and a
-//! mutex. Locks are held for a few instructions, never while anyone waits or code of a user runs,
-//! except for a policy that is asked to choose.
+//! mutex. Locks are held for a few instructions, never while anyone waits or code of a user runs: a policy is
+//! asked before (`Channel::asked`), wakers and values are dropped after.
 
 use core::cell::{RefCell, RefMut};
 use core::ops::{Deref, DerefMut};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use leno_context::Here;
 use leno_kernel::{Object, Waiter};
 
-use crate::sync::{Mutex, MutexGuard, lock};
+use crate::sync::{Held, Mutex, MutexGuard, lock};
 
 /// For one thread: neither `Send` nor atomic.
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +57,7 @@ impl Sealed for Local {
     const SHARED: bool = false;
     type Ref<X> = Here<Rc<X>>;
     type Lock<X> = RefCell<X>;
-    type Guard<'a, X: 'a> = RefMut<'a, X>;
+    type Guard<'a, X: 'a> = Held<RefMut<'a, X>>;
 
     #[inline(always)]
     fn refer<X>(target: X) -> Here<Rc<X>> {
@@ -70,8 +70,8 @@ impl Sealed for Local {
     }
 
     #[inline(always)]
-    fn lock<'a, X>(lock: &'a RefCell<X>, _streamed: &bool) -> RefMut<'a, X> {
-        lock.borrow_mut()
+    fn lock<'a, X>(lock: &'a RefCell<X>, _streamed: &bool) -> Held<RefMut<'a, X>> {
+        Held::new(lock.borrow_mut())
     }
 
     fn object() -> Object {
@@ -89,7 +89,7 @@ impl Sealed for Shared {
     const SHARED: bool = true;
     type Ref<X> = Arc<X>;
     type Lock<X> = Mutex<X>;
-    type Guard<'a, X: 'a> = MutexGuard<'a, X>;
+    type Guard<'a, X: 'a> = Held<MutexGuard<'a, X>>;
 
     #[inline(always)]
     fn refer<X>(target: X) -> Arc<X> {
@@ -102,7 +102,7 @@ impl Sealed for Shared {
     }
 
     #[inline(always)]
-    fn lock<'a, X>(mutex: &'a Mutex<X>, streamed: &bool) -> MutexGuard<'a, X> {
+    fn lock<'a, X>(mutex: &'a Mutex<X>, streamed: &bool) -> Held<MutexGuard<'a, X>> {
         lock(mutex, streamed)
     }
 

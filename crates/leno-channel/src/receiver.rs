@@ -120,7 +120,7 @@ impl<T, F: Flavour> Receiver<T, F> {
     #[inline]
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
         self.channel.begins(Operation::Receive);
-        let mut exchange = self.channel.lock();
+        let mut exchange = self.channel.asked(self.channel.lock(), Side::Blocked, None);
         let taken = exchange.take(&Caller);
         drop(exchange);
         self.channel.ends(Operation::Receive, matches!(taken, Taken::Value(..)));
@@ -259,7 +259,7 @@ impl<T, F: Flavour> Drop for Receiver<T, F> {
         if exchange.receivers == 0 {
             let rest = exchange.no_receivers();
             drop(exchange);
-            rest.wakes.wake();
+            rest.see_to();
         }
     }
 }

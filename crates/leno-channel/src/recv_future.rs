@@ -11,7 +11,7 @@ use leno_kernel::log::Operation;
 
 use crate::channel::Channel;
 use crate::error::RecvError;
-use crate::exchange::{Exchange, Key, Stage, Taken};
+use crate::exchange::{Exchange, Key, Side, Stage, Taken};
 use crate::flavour::{Flavour, Local};
 use crate::select::ticket::Caller;
 use crate::{Label, Receiver};
@@ -63,7 +63,7 @@ impl<'a, T, F: Flavour> Waiting<'a, T, F> {
     fn begin(&mut self, context: &Context<'_>) -> Poll<Option<T>> {
         self.channel.begins(Operation::Receive);
         let waiter = F::waiter(context);
-        let mut exchange = self.channel.lock();
+        let mut exchange = self.channel.asked(self.channel.lock(), Side::Blocked, None);
         let taken = exchange.take(&Caller);
         if let Taken::Empty | Taken::Busy = taken {
             let key = exchange.wait_hungry(waiter, None);

@@ -80,7 +80,7 @@ impl<'a, T, F: Flavour> SendFuture<'a, T, F> {
     fn begin(&mut self, value: T, context: &Context<'_>) -> Poll<Result<(), SendError<T>>> {
         self.channel.begins(Operation::Send);
         let waiter = F::waiter(context);
-        let mut exchange = self.channel.lock();
+        let mut exchange = self.channel.asked(self.channel.lock(), Side::Hungry, None);
         match exchange.put(value, &Caller) {
             Put::Done(wakes) => {
                 self.step = Step::Sent;

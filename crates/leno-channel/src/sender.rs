@@ -83,7 +83,7 @@ impl<T, F: Flavour> Sender<T, F> {
     #[inline]
     pub fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
         self.channel.begins(Operation::Send);
-        let mut exchange = self.channel.lock();
+        let mut exchange = self.channel.asked(self.channel.lock(), Side::Hungry, None);
         let put = exchange.put(value, &Caller);
         drop(exchange);
         self.channel.ends(Operation::Send, matches!(put, Put::Done(_)));
@@ -264,7 +264,7 @@ impl<T, F: Flavour> Drop for Sender<T, F> {
         if exchange.senders == 0 {
             let rest = exchange.no_senders();
             drop(exchange);
-            rest.wakes.wake();
+            rest.see_to();
         }
     }
 }

@@ -99,10 +99,11 @@ impl<T, F: Flavour> Channel<T, F> {
     #[track_caller]
     fn receive_slowly<'a>(
         &'a self,
-        mut exchange: F::Guard<'a, Exchange<T>>,
+        exchange: F::Guard<'a, Exchange<T>>,
         reason: Reason,
         deadline: Option<Time>,
     ) -> Result<T, Failure> {
+        let mut exchange = self.asked(exchange, Side::Blocked, None);
         match exchange.take(&Caller) {
             Taken::Value(value, wakes) => {
                 drop(exchange);
@@ -228,10 +229,11 @@ impl<T, F: Flavour> Channel<T, F> {
     #[track_caller]
     fn send_slowly<'a>(
         &'a self,
-        mut exchange: F::Guard<'a, Exchange<T>>,
+        exchange: F::Guard<'a, Exchange<T>>,
         value: T,
         deadline: Option<Time>,
     ) -> Result<(), (Failure, T)> {
+        let mut exchange = self.asked(exchange, Side::Hungry, None);
         let value = match exchange.put(value, &Caller) {
             Put::Done(wakes) => {
                 drop(exchange);

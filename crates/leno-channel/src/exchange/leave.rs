@@ -6,12 +6,32 @@
 use super::parties::{Key, Left, Stage};
 use super::{Exchange, Meeting, Side, Wakes};
 use crate::select::ticket::{Caller, Claimant};
-use leno_kernel::Waiter;
+use leno_kernel::{Waiter, user};
 
-/// What is dropped once the lock is released.
+/// What is done once the lock is released.
+#[must_use = "whoever is not woken waits for ever"]
 pub(crate) struct Rest<T> {
-    pub(crate) wakes: Wakes,
-    _values: Vec<T>,
+    wakes: Wakes,
+    values: Vec<T>,
+}
+
+impl<T> Rest<T> {
+    /// Wakes all who are to be woken, and drops the values that nobody will take, all of them, whatever a
+    /// waker or a destructor does. No lock is held.
+    pub(crate) fn see_to(self) {
+        // Nobody knows the values any more: an exit that a waker raises leaves them to be dropped.
+        let values = Values(self.values);
+        self.wakes.wake();
+        drop(values);
+    }
+}
+
+struct Values<T>(Vec<T>);
+
+impl<T> Drop for Values<T> {
+    fn drop(&mut self) {
+        user::discard_all(core::mem::take(&mut self.0));
+    }
 }
 
 impl<T> Exchange<T> {
@@ -89,21 +109,21 @@ impl<T> Exchange<T> {
         let mut wakes = self.refuse(Side::Hungry);
         wakes.add(self.refuse(Side::Blocked));
         wakes.add(self.call_joiners());
-        Rest { wakes, _values: Vec::new() }
+        Rest { wakes, values: Vec::new() }
     }
 
     /// The last sender has gone.
     pub(crate) fn no_senders(&mut self) -> Rest<T> {
         let mut wakes = self.refuse(Side::Hungry);
         wakes.add(self.call_joiners());
-        Rest { wakes, _values: Vec::new() }
+        Rest { wakes, values: Vec::new() }
     }
 
     /// The last receiver has gone: nobody will ever take what is stored.
     pub(crate) fn no_receivers(&mut self) -> Rest<T> {
         let wakes = self.refuse(Side::Blocked);
         let values = self.returned.drain(..).map(|(_, value)| value).chain(self.buffer.drain(..));
-        Rest { wakes, _values: values.collect() }
+        Rest { wakes, values: values.collect() }
     }
 
     fn refuse(&mut self, side: Side) -> Wakes {

@@ -26,6 +26,7 @@ pub(crate) use parties::{Coupon, Key, Stage};
 pub(crate) use wakes::Wakes;
 pub use who::Who;
 
+use core::cell::Cell;
 use std::collections::VecDeque;
 
 use leno_kernel::{Co, Object, Waiter};
@@ -33,6 +34,9 @@ use leno_kernel::{Co, Object, Waiter};
 use self::parties::{Line, Parties};
 use crate::listen::Luck;
 use crate::select::ticket::{Caller, Claim, Claimant};
+
+/// So many permits are stored one by one.
+const FEW: usize = 64;
 
 /// Holds any number of values.
 pub(crate) const UNBOUNDED: usize = usize::MAX;
@@ -58,6 +62,12 @@ pub(crate) struct Exchange<T> {
     /// Where the next fair select that begins here looks first.
     turn: usize,
     object: Object,
+    /// Whom a policy has chosen, until somebody is met.
+    chosen: Cell<Option<Key>>,
+    /// Permits that are not in the buffer, because there are so many: each is made when it is needed. While
+    /// there are some, one is in `returned`.
+    stock: usize,
+    make: Option<fn() -> T>,
 }
 
 /// Which line.
@@ -110,6 +120,9 @@ impl<T> Exchange<T> {
             receivers: 1,
             turn: 0,
             object,
+            chosen: Cell::new(None),
+            stock: 0,
+            make: None,
         }
     }
 
@@ -149,12 +162,36 @@ impl<T> Exchange<T> {
     /// The first of the stored values, of which there are some.
     #[inline(always)]
     fn pop_stored(&mut self) -> (T, Wakes) {
-        if let Some((_, value)) = self.returned.pop_front() {
+        if let Some((order, value)) = self.returned.pop_front() {
+            self.restock(order);
             return (value, self.tell_end());
         }
         let value = self.buffer.pop_front().expect("it is not empty");
         let wakes = if self.blocked.is_empty() { self.tell_end() } else { self.refill() };
         (value, wakes)
+    }
+
+    /// One of the stock was taken, perhaps: the next takes its place.
+    fn restock(&mut self, order: u64) {
+        if let Some(make) = self.make.filter(|_| self.stock > 0) {
+            self.stock -= 1;
+            self.returned.push_front((order, make()));
+        }
+    }
+
+    /// Adds values that are made when they are needed, so it takes the same time however many they are; unless
+    /// somebody waits for one, or two are not many.
+    pub(crate) fn add_stock(&mut self, count: usize, make: fn() -> T) -> Option<Wakes> {
+        if count <= FEW || !self.hungry.is_empty() || !self.will_go() {
+            return None;
+        }
+        self.make = Some(make);
+        self.stock = self.stock.saturating_add(count);
+        if self.returned.is_empty() {
+            self.restock(0);
+        }
+        self.check();
+        Some(self.call_joiners())
     }
 
     /// A value was taken: if it was the last one ever, joiners wait in vain.
@@ -318,7 +355,7 @@ impl<T> Exchange<T> {
 
     /// How many values are stored.
     pub(crate) fn len(&self) -> usize {
-        self.returned.len() + self.buffer.len()
+        (self.returned.len() + self.buffer.len()).saturating_add(self.stock)
     }
 
     /// Whether the buffer holds one more.

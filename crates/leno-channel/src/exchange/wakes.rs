@@ -1,6 +1,6 @@
 //! Whom to wake once the lock is released.
 
-use leno_kernel::{Co, Waiter, unpark, unpark_partner};
+use leno_kernel::{Co, Waiter, unpark, unpark_partner, user};
 
 /// See the module.
 #[must_use = "whoever is not woken waits for ever"]
@@ -28,14 +28,14 @@ impl Wakes {
         waiter.take().map_or(Wakes::Nobody, Wakes::One)
     }
 
-    /// Wakes them. No lock is held.
+    /// Wakes them, all of them, whatever a waker does. No lock is held.
     #[inline(always)]
     pub(crate) fn wake(self) {
         match self {
             Wakes::Nobody => {}
             Wakes::Co(co) => unpark(co),
             Wakes::One(waiter) => waiter.wake(),
-            Wakes::Many(waiters) => waiters.into_iter().for_each(Waiter::wake),
+            Wakes::Many(waiters) => user::wake_all(waiters),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Who waits: choosing among them, and naming them.
 
 use leno_kernel::policy::{Candidate, Choice, ChoiceKind};
-use leno_kernel::{Co, Waiter};
+use leno_kernel::{Co, Object, Waiter};
 
 use super::parties::{Key, Line, Party};
 use super::{Exchange, Side};
@@ -17,6 +17,23 @@ pub enum Who {
     Thread,
     /// A future that is not known by its coroutine.
     Future,
+}
+
+/// A choice between some who wait.
+#[derive(PartialEq, Eq)]
+pub(crate) struct Question {
+    object: Object,
+    keys: Vec<Key>,
+    candidates: Vec<Candidate>,
+}
+
+impl Question {
+    /// Asks the policy, which is code of a user: nothing is locked.
+    pub(crate) fn ask(&self) -> Key {
+        let choice = Choice::new(ChoiceKind::Waiter, Some(self.object), &self.candidates);
+        let (place, of) = (leno_kernel::choose(&choice), self.keys.len());
+        *self.keys.get(place).unwrap_or_else(|| panic!("a policy chose number {place} of {of}"))
+    }
 }
 
 impl Who {
@@ -49,6 +66,13 @@ impl<T> Exchange<T> {
         self.parties.first(line)
     }
 
+    /// Whether two or more are in a line.
+    #[inline(always)]
+    pub(crate) fn has_several(&self, side: Side) -> bool {
+        self.line(side).has_several()
+    }
+
+    #[inline(always)]
     pub(super) fn line(&self, side: Side) -> &Line {
         match side {
             Side::Hungry => &self.hungry,
@@ -57,25 +81,47 @@ impl<T> Exchange<T> {
         }
     }
 
+    /// Whom the policy has chosen just before, if it can still be met; else the first who can.
     fn choose(&self, line: &Line, own: Option<&Ticket>) -> Option<Key> {
         let mut free = self.parties.iter(line).filter(|(_, party)| party.can_meet(own));
-        if !leno_kernel::has_policy() {
-            return free.next().map(|(key, _)| key);
+        let first = free.next()?.0;
+        match self.chosen.take() {
+            Some(chosen) if chosen != first && free.any(|(key, _)| key == chosen) => Some(chosen),
+            _ => Some(first),
         }
-        let free: Vec<_> = free.collect();
-        if free.len() < 2 {
-            return free.first().map(|(key, _)| *key);
+    }
+
+    /// Those of a line between whom a policy chooses, if that has a say: two or more.
+    #[cold]
+    pub(crate) fn question(&self, side: Side, own: Option<&Ticket>) -> Option<Question> {
+        // What was given back comes first, and then nobody is met.
+        if side == Side::Blocked && !self.returned.is_empty() {
+            return None;
         }
-        let candidates: Vec<_> = free
-            .iter()
+        let line = self.parties.iter(self.line(side)).filter(|(_, party)| party.can_meet(own));
+        let (keys, candidates): (Vec<_>, Vec<_>) = line
             .zip(0..)
-            .map(|((_, party), place)| match Who::of(party) {
-                Some(Who::Co(co)) => Candidate::Co(co),
-                _ => Candidate::Other(place),
+            .map(|((key, party), place)| match Who::of(party) {
+                Some(Who::Co(co)) => (key, Candidate::Co(co)),
+                _ => (key, Candidate::Other(place)),
             })
-            .collect();
-        let choice = Choice::new(ChoiceKind::Waiter, Some(self.object), &candidates);
-        Some(free[leno_kernel::choose(&choice)].0)
+            .unzip();
+        (keys.len() > 1).then_some(Question { object: self.object, keys, candidates })
+    }
+
+    /// Whom the policy has chosen, for one who locks again.
+    pub(crate) fn preferred(&self) -> Option<Key> {
+        self.chosen.take()
+    }
+
+    /// Notes whom the policy has chosen, for who meets next under the same lock.
+    pub(crate) fn prefer(&self, chosen: Option<Key>) {
+        self.chosen.set(chosen);
+    }
+
+    /// How many stand in a line.
+    pub(crate) fn count(&self, side: Side) -> usize {
+        self.parties.iter(self.line(side)).count()
     }
 
     /// Who stands in a line, the first come first.

@@ -13,7 +13,7 @@ use leno_kernel::{Reason, Time, deadline_in};
 
 use super::{Guard, LockError, about};
 use crate::channel::Channel;
-use crate::exchange::{Exchange, Put, Taken};
+use crate::exchange::{Exchange, Put, Side, Taken};
 use crate::flavour::{Flavour, Local, Shared};
 use crate::recv_future::Waiting;
 use crate::select::ticket::Caller;
@@ -185,14 +185,19 @@ impl<F: Flavour> Condition<F> {
         self.notify();
     }
 
-    /// Wakes all who wait.
+    /// Wakes all who wait; not those who begin to while it does.
     pub fn notify_all(&self) {
-        while self.notify() {}
+        let count = self.channel.lock().count(Side::Hungry);
+        for _ in 0..count {
+            if !self.notify() {
+                return;
+            }
+        }
     }
 
     fn notify(&self) -> bool {
         self.channel.begins(Operation::Unlock);
-        let put = self.channel.lock().put((), &Caller);
+        let put = self.channel.asked(self.channel.lock(), Side::Hungry, None).put((), &Caller);
         match put {
             Put::Done(wakes) => {
                 wakes.wake();

@@ -11,7 +11,7 @@ use leno_kernel::{Co, current, current_stack, deadline_in};
 use super::{LockError, about};
 use crate::channel::Channel;
 use crate::error::RecvError;
-use crate::exchange::{Put, Taken};
+use crate::exchange::{Put, Side, Taken};
 use crate::flavour::{Flavour, Local, Shared};
 use crate::recv_future::Waiting;
 use crate::select::ticket::Caller;
@@ -89,7 +89,7 @@ impl<T, F: Flavour> Mutex<T, F> {
     fn put(&self, value: Box<T>) {
         self.channel.begins(Operation::Unlock);
         self.channel.sign.set_holder(None);
-        let put = self.channel.lock().put(value, &Caller);
+        let put = self.channel.asked(self.channel.lock(), Side::Hungry, None).put(value, &Caller);
         match put {
             Put::Done(_) if leno_kernel::is_planted("unlock") => {}
             Put::Done(wakes) => wakes.wake(),

@@ -10,7 +10,7 @@ use leno_kernel::log::Operation;
 use super::{LockError, about};
 use crate::channel::Channel;
 use crate::error::RecvError;
-use crate::exchange::{Put, Taken, UNBOUNDED};
+use crate::exchange::{Put, Side, Taken, UNBOUNDED};
 use crate::flavour::{Flavour, Local, Shared};
 use crate::recv_future::Waiting;
 use crate::select::ticket::Caller;
@@ -69,14 +69,23 @@ impl<F: Flavour> Semaphore<F> {
         semaphore
     }
 
-    /// Adds permits.
+    /// Adds permits; there are `usize::MAX` at most. It takes as long as those who get one take to wake, and
+    /// no longer however many permits are left over.
     pub fn release(&self, permits: usize) {
-        for _ in 0..permits {
+        let mut left = permits;
+        while left > 0 {
             self.channel.begins(Operation::Unlock);
-            let put = self.channel.lock().put((), &Caller);
+            let mut exchange = self.channel.asked(self.channel.lock(), Side::Hungry, None);
+            if let Some(wakes) = exchange.add_stock(left, || ()) {
+                drop(exchange);
+                return wakes.wake();
+            }
+            let put = exchange.put((), &Caller);
+            drop(exchange);
             if let Put::Done(wakes) = put {
                 wakes.wake();
             }
+            left -= 1;
         }
     }
 
@@ -111,7 +120,7 @@ impl<F: Flavour> Semaphore<F> {
     /// # Errors
     /// When there is none.
     pub fn try_acquire(&self) -> Result<Permit<'_, F>, LockError> {
-        let taken = self.channel.lock().take(&Caller);
+        let taken = self.channel.asked(self.channel.lock(), Side::Blocked, None).take(&Caller);
         match taken {
             Taken::Value((), wakes) => {
                 wakes.wake();

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use leno_kernel::log::Operation;
 use leno_kernel::policy::{Candidate, Choice, ChoiceKind};
-use leno_kernel::{Object, Time, Waiter, world};
+use leno_kernel::{Object, Time, Waiter, user, world};
 
 use super::alternative::{Attempt, Step};
 use super::list::Alternatives;
@@ -171,44 +171,28 @@ impl<'a, R, L: Alternatives<'a, R>> Engine<'a, R, L> {
     /// Leaves all lines, that of the alternative that was taken last.
     fn leave(&mut self, taken: Option<usize>) {
         let Some((ticket, waiter)) = self.standing.take() else { return };
-        let count = self.count();
-        let others = (0..count).filter(|place| Some(*place) != taken);
+        let others = (0..self.count()).filter(|place| Some(*place) != taken);
         let list = self.list();
-        Leaving { list, waiter: &waiter, others, taken, result: PhantomData }.run();
+        // A source is code of a user. If one panics, the others are left all the same, and what was taken goes
+        // back.
+        let mut raised = None;
+        for place in others {
+            let left = user::call(|| list.at(place).undo(&waiter));
+            raised = user::first(raised, left.err());
+        }
+        if let Some(taken) = taken {
+            let left = user::call(|| match raised {
+                None => list.at(taken).leave(&waiter),
+                Some(_) => list.at(taken).undo(&waiter),
+            });
+            raised = user::first(raised, left.err());
+        }
         ticket.put_away();
-    }
-}
-
-/// On the way out of all lines. If a source panics there, the others are left all the same, and what
-/// was taken goes back.
-struct Leaving<'l, 'a, R, L: Alternatives<'a, R>, P: Iterator<Item = usize>> {
-    list: &'l mut L,
-    waiter: &'l Waiter,
-    others: P,
-    taken: Option<usize>,
-    result: PhantomData<fn(&'a ()) -> R>,
-}
-
-impl<'a, R, L: Alternatives<'a, R>, P: Iterator<Item = usize>> Leaving<'_, 'a, R, L, P> {
-    fn run(mut self) {
-        self.leave_others();
-        if let Some(taken) = self.taken.take() {
-            self.list.at(taken).leave(self.waiter);
-        }
-    }
-
-    fn leave_others(&mut self) {
-        for place in self.others.by_ref() {
-            self.list.at(place).undo(self.waiter);
-        }
-    }
-}
-
-impl<'a, R, L: Alternatives<'a, R>, P: Iterator<Item = usize>> Drop for Leaving<'_, 'a, R, L, P> {
-    fn drop(&mut self) {
-        self.leave_others();
-        if let Some(taken) = self.taken.take() {
-            self.list.at(taken).undo(self.waiter);
+        user::discard(waiter);
+        if let Some(raised) = raised
+            && !std::thread::panicking()
+        {
+            raised.resume();
         }
     }
 }

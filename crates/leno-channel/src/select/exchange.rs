@@ -1,6 +1,6 @@
 //! Receiving from a channel and sending to one, as alternatives.
 
-use leno_kernel::{Object, Waiter};
+use leno_kernel::{Object, Waiter, user};
 
 use super::alternative::{Alternative, Attempt, Receive, Step, sealed};
 use super::ticket::{Caller, Claimant};
@@ -47,16 +47,21 @@ impl<'a, T, F: Flavour, W, H> Take<'a, T, F, W, H> {
     fn take<C: Claimant>(&mut self, claimant: &C, enlist: Option<(&Coupon, &Waiter)>) -> Attempt {
         // Cloning may be code of another executor.
         let enlist = enlist.map(|(coupon, waiter)| (coupon.clone(), waiter.clone()));
-        let mut exchange = self.channel.lock();
-        if enlist.is_some() {
+        let mut unused = enlist;
+        let exchange = self.channel.lock();
+        let mut exchange = self.channel.asked(exchange, Side::Blocked, claimant.ticket());
+        if unused.is_some() {
             self.order = exchange.next_order();
         }
         let taken = exchange.take(claimant);
-        if let (Taken::Empty, Some((coupon, waiter))) = (&taken, enlist) {
+        if let Taken::Empty = taken
+            && let Some((coupon, waiter)) = unused.take()
+        {
             let key = exchange.wait_hungry(waiter, Some(coupon));
             self.key = Some(key);
         }
         drop(exchange);
+        user::discard(unused);
         match taken {
             Taken::Value(value, wakes) => {
                 wakes.wake();
@@ -174,7 +179,8 @@ impl<'a, T, F: Flavour, H> Give<'a, T, F, H> {
     fn give<C: Claimant>(&mut self, claimant: &C, enlist: Option<(&Coupon, &Waiter)>) -> Attempt {
         let enlist = enlist.map(|(coupon, waiter)| (coupon.clone(), waiter.clone()));
         let Some(value) = self.value.take() else { return Attempt::NotReady };
-        let mut exchange = self.channel.lock();
+        let exchange = self.channel.lock();
+        let mut exchange = self.channel.asked(exchange, Side::Hungry, claimant.ticket());
         match exchange.put(value, claimant) {
             Put::Done(wakes) => {
                 drop(exchange);

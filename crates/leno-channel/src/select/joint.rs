@@ -5,7 +5,7 @@
 //! together with its own ticket, all or none. Nobody completes a join from outside: who has
 //! something to offer leaves it in the channel and wakes the joiners, which look again.
 
-use leno_kernel::{Object, Waiter};
+use leno_kernel::{Object, Waiter, user};
 
 use super::alternative::{Alternative, Attempt, Step};
 use super::pairing::pair;
@@ -59,6 +59,8 @@ impl<L: Strands, H> Joint<L, H> {
             // Cloning may be code of another executor: not under a lock.
             let waiters: Vec<_> =
                 waiter.map_or(Vec::new(), |waiter| vec![waiter.clone(); strands.len()]);
+            let own = coupon.map(|coupon| &*coupon.ticket);
+            strands.iter_mut().for_each(|strand| strand.ask(own));
             lock_all(strands);
             let (attempt, closed) = take_all(strands, coupon);
             if let (Attempt::NotReady, Some(coupon)) = (attempt, coupon) {
@@ -67,7 +69,7 @@ impl<L: Strands, H> Joint<L, H> {
                 }
             }
             strands.iter_mut().for_each(|strand| strand.unlock());
-            strands.iter_mut().for_each(|strand| strand.wake());
+            user::each("a waker", strands.iter_mut(), |strand| strand.wake());
             (attempt, closed.map(|place| strands[place].label()))
         });
         if closed.is_some() {

@@ -15,6 +15,8 @@ pub trait Strand {
     fn object(&self) -> Object;
     /// What messages call it.
     fn label(&self) -> Label;
+    /// Has a policy say whom to meet, before anything is locked.
+    fn ask(&mut self, own: Option<&Ticket>);
     /// Locks it.
     fn lock(&mut self);
     /// Releases the lock; then [`wake`](Strand::wake).
@@ -51,6 +53,8 @@ pub(crate) struct Held<'h, 'a, T, F: Flavour> {
     /// What is left to do once no lock is held.
     wakes: Wakes,
     old: Option<Waiter>,
+    /// Whom a policy has chosen.
+    chosen: Option<Key>,
 }
 
 impl<'a, T, F: Flavour> Intake<'a, T, F> {
@@ -60,7 +64,7 @@ impl<'a, T, F: Flavour> Intake<'a, T, F> {
 
     /// For an attempt.
     pub(crate) fn held(&mut self) -> Held<'_, 'a, T, F> {
-        Held { intake: self, exchange: None, wakes: Wakes::Nobody, old: None }
+        Held { intake: self, exchange: None, wakes: Wakes::Nobody, old: None, chosen: None }
     }
 
     /// The value that was accepted.
@@ -84,8 +88,15 @@ impl<T, F: Flavour> Strand for Held<'_, '_, T, F> {
         self.intake.channel.label()
     }
 
+    fn ask(&mut self, own: Option<&Ticket>) {
+        let channel = self.intake.channel;
+        self.chosen = channel.asked(channel.lock(), Side::Blocked, own).preferred();
+    }
+
     fn lock(&mut self) {
-        self.exchange = Some(self.intake.channel.lock());
+        let exchange = self.intake.channel.lock();
+        exchange.prefer(self.chosen.take());
+        self.exchange = Some(exchange);
     }
 
     fn unlock(&mut self) {
