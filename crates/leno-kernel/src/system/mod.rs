@@ -422,7 +422,9 @@ impl System {
         let deadline = limit.map(Deadline::after);
         self.team.stop();
         let (mut report, mut late) = (Report::default(), Vec::new());
-        for thread in lock(&self.threads).drain(..) {
+        // Whoever waits for them holds no lock.
+        let threads = core::mem::take(&mut *lock(&self.threads));
+        for thread in threads {
             let ended = match deadline {
                 None => {
                     thread.ended.0.wait();
