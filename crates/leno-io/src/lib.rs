@@ -51,3 +51,4 @@ pub mod signal;
 mod streak;
 mod text;
 pub mod time;
+mod user;

@@ -10,12 +10,13 @@
 
 use core::pin::Pin;
 use core::task::{Context, Poll};
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex};
 
+use leno_context::user::{self, Panic};
 use leno_kernel::{Reason, Time, Waiter, help};
 
 use super::flight::{self, Ended, Flight};
+use crate::user::{Locked, lock};
 
 struct Call<F, T> {
     state: Mutex<State<F, T>>,
@@ -30,22 +31,23 @@ struct State<F, T> {
 enum Stage<F, T> {
     Waiting(F),
     Begun,
-    Done(std::thread::Result<T>),
+    Done(Result<T, Panic>),
     Taken,
 }
 
 impl<F: FnOnce() -> T + Send + 'static, T: Send + 'static> Call<F, T> {
-    fn start(f: F) -> Arc<Call<F, T>> {
+    /// Hands it over. Whoever gets it withdraws it by dropping it, also if this function panics.
+    fn start(f: F) -> Called<F, T> {
         let state = State { stage: Stage::Waiting(f), waiter: None };
-        let call = Arc::new(Call { state: Mutex::new(state), landed: Condvar::new() });
-        let job = call.clone();
+        let called = Called(Arc::new(Call { state: Mutex::new(state), landed: Condvar::new() }));
+        let job = called.0.clone();
         help(move || job.run());
-        call
+        called
     }
 
     fn run(&self) {
         let Stage::Waiting(f) = self.replace_if_waiting(Stage::Begun) else { return };
-        let result = catch_unwind(AssertUnwindSafe(f));
+        let result = user::call(f);
         let mut state = self.state();
         state.stage = Stage::Done(result);
         let waiter = state.waiter.take();
@@ -58,8 +60,9 @@ impl<F: FnOnce() -> T + Send + 'static, T: Send + 'static> Call<F, T> {
 }
 
 impl<F, T> Call<F, T> {
-    fn state(&self) -> MutexGuard<'_, State<F, T>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    #[track_caller]
+    fn state(&self) -> Locked<'_, State<F, T>> {
+        lock(&self.state)
     }
 
     /// The closure, if nobody has taken it; else nothing changes, and [`Stage::Taken`] says so.
@@ -81,7 +84,7 @@ impl<F, T> Call<F, T> {
             }
         };
         match stage {
-            Stage::Done(result) => Some(result.unwrap_or_else(|payload| resume_unwind(payload))),
+            Stage::Done(result) => Some(result.unwrap_or_else(|panic| panic.resume())),
             _ => None,
         }
     }
@@ -109,7 +112,7 @@ impl<F, T> Flight for Call<F, T> {
     fn block(&self) {
         let is_aloft =
             |state: &mut State<F, T>| matches!(state.stage, Stage::Waiting(_) | Stage::Begun);
-        drop(self.landed.wait_while(self.state(), is_aloft));
+        self.state().wait_while(&self.landed, is_aloft);
     }
 }
 
@@ -122,9 +125,10 @@ pub(crate) fn call<T: Send + 'static>(
     deadline: Option<Time>,
     f: impl FnOnce() -> T + Send + 'static,
 ) -> (Ended, Option<T>) {
-    let call = Call::start(f);
-    let ended = flight::wait(&*call, Reason::Blocking, deadline);
-    (ended, call.take())
+    // Withdrawn when a clock, which is code of a user, panics in the middle of the wait.
+    let called = Call::start(f);
+    let ended = flight::wait(&*called.0, Reason::Blocking, deadline);
+    (ended, called.0.take())
 }
 
 /// The same for a future. When it is dropped, a call that has begun goes on, and its result is dropped.
@@ -133,9 +137,10 @@ where
     T: Send + 'static,
     F: FnOnce() -> T + Send + 'static,
 {
-    Called(Call::start(f)).await
+    Call::start(f).await
 }
 
+/// Withdraws its call when it is dropped.
 struct Called<F, T>(Arc<Call<F, T>>);
 
 impl<F, T> Future for Called<F, T> {

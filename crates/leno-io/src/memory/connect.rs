@@ -203,8 +203,14 @@ impl Operation for Connect {
                     match answer {
                         Ok(Some(answer)) => {
                             let route = state.routes.between(self.from, to);
-                            let back = Due::new(now, route.latency(object), false, Time::START);
-                            self.stage = Stage::Returning(back, answer);
+                            // Known before a policy is asked, which may panic: it is closed then.
+                            let shortest = *route.link.latency.start();
+                            let due = |latency| Due::new(now, latency, false, Time::START);
+                            self.stage = Stage::Returning(due(shortest), answer);
+                            let back = due(route.latency(object));
+                            if let Stage::Returning(due, _) = &mut self.stage {
+                                *due = back;
+                            }
                         }
                         Ok(None) => {
                             self.stage = Stage::Going(due);

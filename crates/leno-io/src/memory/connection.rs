@@ -205,6 +205,7 @@ impl State {
         let Some(connection) = self.connections.get_mut(&at.connection) else { return };
         let (one, other) = connection.hosts();
         let route = self.routes.between(one, other);
+        let latency = route.latency_or_shortest(connection.signs[at.side].object());
         connection.sides[at.side].is_open = false;
         let incoming = &mut connection.pipes[1 - at.side];
         let is_unread = matches!(incoming.look(now), Found::Bytes(_));
@@ -215,7 +216,6 @@ impl State {
         }
         incoming.deafen();
         let end = if is_unread { End::Reset } else { End::Done };
-        let latency = route.latency(connection.signs[at.side].object());
         connection.pipes[at.side].finish(end, now, latency, route.is_parted);
         connection.wake(&mut self.wakes);
         if connection.sides.iter().all(|side| !side.is_open) {

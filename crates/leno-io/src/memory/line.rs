@@ -17,11 +17,14 @@ impl Line {
         self.0.push((key, waiter));
     }
 
-    /// Stands in line, unless whoever is to be woken does already.
-    pub(super) fn enlist_once(&mut self, key: Key, waiter: Waiter) {
-        if !self.0.iter().any(|(_, own)| own.is_same(&waiter)) {
-            self.0.push((key, waiter));
+    /// Stands in line, unless whoever is to be woken does already; then it is given back, to be dropped by
+    /// whoever holds no lock.
+    pub(super) fn enlist_once(&mut self, key: Key, waiter: Waiter) -> Option<Waiter> {
+        if self.0.iter().any(|(_, own)| own.is_same(&waiter)) {
+            return Some(waiter);
         }
+        self.0.push((key, waiter));
+        None
     }
 
     /// Leaves; what was left is dropped by whoever holds no lock.

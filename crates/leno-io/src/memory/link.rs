@@ -1,6 +1,7 @@
 //! The way between two hosts: how long it takes, how much it holds, and what may go wrong on it.
 //!
 //! What may go wrong is chosen by the policy of whoever sends or receives, each kind so often at most.
+//! It is asked before anything is changed: it may panic.
 //! Without a policy nothing goes wrong. The numbers count for a link and for as long as it exists, so
 //! that there are finitely many schedules, and a program that tries again gets through in the end.
 
@@ -186,6 +187,12 @@ impl Route {
         let numbers = (0..steps).map(|n| if n + 1 == steps { last } else { step(n) });
         let nanos: Vec<_> = numbers.map(|time| time.as_nanos() as u64).collect();
         Duration::from_nanos(nanos[pick(about, &nanos)])
+    }
+
+    /// The same in a destructor: a policy that panics has chosen the shortest, and the side is closed.
+    pub(super) fn latency_or_shortest(&self, about: Object) -> Duration {
+        let chosen = leno_context::user::call(|| self.latency(about));
+        chosen.unwrap_or_else(|_| *self.link.latency.start())
     }
 
     /// How much of what it could an operation does.

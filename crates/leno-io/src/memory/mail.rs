@@ -98,12 +98,13 @@ impl State {
             return;
         }
         let copies = 1 + usize::from(route.goes_wrong(mail.object, |left| &mut left.doubled));
-        for _ in 0..copies {
+        // A policy is asked before anything is changed.
+        let arrivals: Vec<_> = (0..copies).map(|_| now + route.latency(mail.object)).collect();
+        for at in arrivals {
             let held: usize = mail.waiting.iter().map(|datagram| datagram.bytes.len()).sum();
             if held + bytes.len() > route.link.capacity.max(LONGEST) {
                 break;
             }
-            let at = now + route.latency(mail.object);
             let place = mail.waiting.partition_point(|earlier| earlier.at <= at);
             mail.waiting
                 .insert(place, Datagram { at, host, from, bytes: bytes.to_vec(), is_seen: false });

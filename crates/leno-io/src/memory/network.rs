@@ -1,9 +1,11 @@
 //! A network in memory.
 
 use core::fmt;
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::io::{self, ErrorKind};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use leno_context::user;
 use leno_kernel::log::Operation as Kind;
 use leno_kernel::{common_now, thread_number, world};
 
@@ -12,6 +14,7 @@ use super::error::error;
 use super::host::Host;
 use super::link::{Link, Route};
 use super::state::State;
+use crate::user::{raise, wake_all};
 
 /// A network in memory: hosts, and connections and datagrams between them. Clones are the same network.
 ///
@@ -60,6 +63,8 @@ pub struct Network {
 /// What all handles refer to.
 pub(super) struct Inner {
     state: Mutex<State>,
+    /// The number of the thread that holds the lock; 0 if none does.
+    holder: AtomicU32,
     /// Of a local network: whose it is.
     owner: Option<u32>,
 }
@@ -91,7 +96,7 @@ impl Network {
 
     fn with(owner: Option<u32>) -> Network {
         let state = Mutex::new(State::new(owner.is_some()));
-        Network { inner: Arc::new(Inner { state, owner }) }
+        Network { inner: Arc::new(Inner { state, holder: AtomicU32::new(0), owner }) }
     }
 
     /// The host of this name; it is made at the first call.
@@ -195,15 +200,39 @@ impl Drop for Inner {
 }
 
 impl Inner {
-    /// Calls `f` under the lock, and then wakes whoever it says.
+    /// Calls `f` under the lock, and then wakes whoever it says, also those after one that panics.
+    ///
+    /// A policy is user code, and the only one that is called under the lock (see `state.rs`). Nothing is
+    /// left half done when it panics; what it raises goes on when the lock is released and all are woken.
+    ///
+    /// # Panics
+    /// With what a policy or a waker has raised; if a policy uses the network that asks it.
     pub(super) fn with<R>(&self, f: impl FnOnce(&mut State) -> R) -> R {
-        // Nothing is left half done by a policy that panics when it is asked.
+        let own = thread_number();
+        assert!(
+            self.holder.load(Relaxed) != own,
+            "a policy must not use the network in memory about which it is asked"
+        );
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let result = f(&mut state);
-        let wakes = core::mem::take(&mut state.wakes);
+        self.holder.store(own, Relaxed);
+        let result = user::call(|| f(&mut state));
+        let (wakes, unused) = (state.wakes.split_off(0), state.unused.split_off(0));
+        self.holder.store(0, Relaxed);
         drop(state);
-        wakes.into_iter().for_each(leno_kernel::Waiter::wake);
-        result
+        let mut raised = wake_all(wakes);
+        for waiter in unused {
+            raised = user::first(raised, user::try_dispose(waiter).err());
+        }
+        match result {
+            Ok(result) => {
+                raise(raised);
+                result
+            }
+            Err(panic) => {
+                drop(raised);
+                panic.resume()
+            }
+        }
     }
 
     pub(super) fn is_local(&self) -> bool {

@@ -2,8 +2,9 @@
 //!
 //! All of it is behind one lock ([`Inner::with`](super::network::Inner::with)), held for as long as an
 //! operation looks and acts, never while anyone waits. Whoever is to be woken is put into `wakes`, and
-//! woken when the lock is released. A policy is asked to choose under the lock; it must not use the
-//! network.
+//! woken when the lock is released; whoever does not wait after all is put into `unused`, and dropped
+//! then. A policy is asked to choose under the lock, before anything is changed; it must not use the
+//! network, which refuses it.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -36,6 +37,20 @@ pub(super) enum Place {
     Healing,
 }
 
+/// Whom to wake, twice if it stands in two lines. Made without the lock: to clone a waker is code of
+/// others.
+pub(super) struct Waiters {
+    first: Waiter,
+    second: Option<Waiter>,
+}
+
+impl Waiters {
+    pub(super) fn new(place: Place, waiter: Waiter) -> Waiters {
+        let second = matches!(place, Place::Either(..)).then(|| waiter.clone());
+        Waiters { first: waiter, second }
+    }
+}
+
 /// A host, as the network knows it.
 #[derive(Debug)]
 pub(super) struct Machine {
@@ -56,6 +71,8 @@ pub(super) struct State {
     pub(super) connections: BTreeMap<u64, Connection>,
     pub(super) healing: Line,
     pub(super) wakes: Vec<Waiter>,
+    /// Not to be woken, but dropped when the lock is released.
+    pub(super) unused: Vec<Waiter>,
     is_local: bool,
     next: u64,
 }
@@ -97,6 +114,7 @@ impl State {
             connections: BTreeMap::new(),
             healing: Line::default(),
             wakes: Vec::new(),
+            unused: Vec::new(),
             is_local,
             next: 0,
         }
@@ -169,22 +187,35 @@ impl State {
         }
     }
 
-    pub(super) fn enlist(&mut self, place: Place, key: Key, waiter: Waiter) {
-        if let Place::Either(number, side) = place {
-            self.enlist(Place::Room(number, side), key, waiter.clone());
-        }
-        if let Some(line) = self.line(place) {
+    pub(super) fn enlist(&mut self, place: Place, key: Key, waiters: Waiters) {
+        self.enlist_by(place, waiters, |line, waiter| {
             line.enlist(key, waiter);
-        }
+            None
+        });
     }
 
     /// The same, unless whoever is to be woken waits there already.
-    pub(super) fn enlist_once(&mut self, place: Place, key: Key, waiter: Waiter) {
-        if let Place::Either(number, side) = place {
-            self.enlist_once(Place::Room(number, side), key, waiter.clone());
-        }
-        if let Some(line) = self.line(place) {
-            line.enlist_once(key, waiter);
+    pub(super) fn enlist_once(&mut self, place: Place, key: Key, waiters: Waiters) {
+        self.enlist_by(place, waiters, |line, waiter| line.enlist_once(key, waiter));
+    }
+
+    fn enlist_by(
+        &mut self,
+        place: Place,
+        waiters: Waiters,
+        enlist: impl Fn(&mut Line, Waiter) -> Option<Waiter>,
+    ) {
+        let Waiters { first, second } = waiters;
+        let room = match place {
+            Place::Either(number, side) => second.zip(Some(Place::Room(number, side))),
+            _ => None,
+        };
+        for (waiter, place) in room.into_iter().chain([(first, place)]) {
+            let unused = match self.line(place) {
+                Some(line) => enlist(line, waiter),
+                None => Some(waiter),
+            };
+            self.unused.extend(unused);
         }
     }
 

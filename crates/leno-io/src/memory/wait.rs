@@ -21,7 +21,7 @@ use leno_kernel::{
 
 use super::line::Key;
 use super::network::Inner;
-use super::state::{Place, State};
+use super::state::{Place, State, Waiters};
 
 /// What one try has come to.
 #[derive(Debug)]
@@ -119,7 +119,7 @@ impl Inner {
     ) -> io::Result<O::Output> {
         let mut standing = Standing { network: self, at: None };
         // Known at the second try: finding out may panic, which is not for the first.
-        let mut waiter = None;
+        let mut waiters = None;
         loop {
             standing.leave();
             let now = common_now();
@@ -129,10 +129,10 @@ impl Inner {
                     Err(Err(operation.late()))
                 }
                 Attempt::Later(at) => {
-                    if let Some(waiter) = waiter.take() {
+                    if let Some(waiters) = waiters.take() {
                         let key = Key(state.number());
                         let place = operation.place();
-                        state.enlist(place, key, waiter);
+                        state.enlist(place, key, waiters);
                         standing.at = Some((place, key));
                     }
                     Ok(at)
@@ -145,7 +145,7 @@ impl Inner {
             if standing.at.is_none() {
                 let own = Waiter::current();
                 self.check_thread(&own, deadline, operation)?;
-                waiter = Some(own);
+                waiters = Some(Waiters::new(operation.place(), own));
                 continue;
             }
             let (reason, sign) = (operation.reason(), operation.sign());
@@ -157,7 +157,7 @@ impl Inner {
                 standing.leave();
                 return Err(io::Error::other(exit()));
             }
-            waiter = Some(Waiter::current());
+            waiters = Some(Waiters::new(operation.place(), Waiter::current()));
         }
     }
 
@@ -268,12 +268,13 @@ impl<'a, O: Operation> Waiting<'a, O> {
     pub(super) fn enlist(&mut self, waiter: Waiter) {
         self.leave();
         let place = self.operation.place();
-        let key = self.standing.network.with(|state| {
+        let waiters = Waiters::new(place, waiter);
+        let at = &mut self.standing.at;
+        self.standing.network.with(|state| {
             let key = Key(state.number());
-            state.enlist(place, key, waiter);
-            key
+            state.enlist(place, key, waiters);
+            *at = Some((place, key));
         });
-        self.standing.at = Some((place, key));
     }
 
     pub(super) fn leave(&mut self) {
@@ -293,6 +294,8 @@ impl<O: Operation + Unpin> Future for Waiting<'_, O> {
             network.begins(&this.operation);
         }
         let waiter = network.waiter(context);
+        // Taken only if it is used: else it is dropped here, without the lock.
+        let mut waiters = Some(Waiters::new(this.operation.place(), waiter));
         this.alarm = None;
         this.standing.leave();
         let now = common_now();
@@ -303,7 +306,7 @@ impl<O: Operation + Unpin> Future for Waiting<'_, O> {
             }
             Attempt::Later(at) => {
                 let (place, key) = (this.operation.place(), Key(state.number()));
-                state.enlist(place, key, waiter);
+                state.enlist(place, key, waiters.take().expect("it is tried once"));
                 this.standing.at = Some((place, key));
                 Ok(at)
             }

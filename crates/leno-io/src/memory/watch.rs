@@ -3,7 +3,7 @@
 use core::convert::Infallible;
 use core::task::{Context, Poll};
 use std::io;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use leno_kernel::io::Interest;
 use leno_kernel::{Alarm, Time, common_now};
@@ -11,8 +11,10 @@ use leno_kernel::{Alarm, Time, common_now};
 use super::line::Key;
 use super::network::Inner;
 use super::ready::{Look, Ready, writes};
+use super::state::Waiters;
 use super::wait::{Operation, common_time, own_time};
 use super::{Listener, Socket, Stream};
+use crate::user::lock;
 
 /// Something whose operations may be worth trying.
 pub(crate) trait Watch {
@@ -77,12 +79,14 @@ impl Alarms {
         context: &mut Context<'_>,
     ) -> Poll<()> {
         let Watching { network, look } = socket.watch(interest);
-        let (waiter, common) = (network.waiter(context), common_now());
+        // Taken only if it is used: else it is dropped here, without the lock.
+        let mut waiters = Some(Waiters::new(look.place(), network.waiter(context)));
+        let common = common_now();
         let looked = network.with(|state| {
             let looked = state.is_ready(look.what, look.interest, common);
             if looked.is_err() {
                 let key = Key(state.number());
-                state.enlist_once(look.place(), key, waiter);
+                state.enlist_once(look.place(), key, waiters.take().expect("it is tried once"));
             }
             looked
         });
@@ -90,7 +94,7 @@ impl Alarms {
         let alarm = later.map(|at| Alarm::set(own_time(at, common), context));
         let side = usize::from(writes(interest));
         let old = {
-            let mut alarms = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut alarms = lock(&self.0);
             core::mem::replace(&mut alarms[side], alarm)
         };
         drop(old);

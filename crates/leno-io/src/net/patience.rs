@@ -15,12 +15,14 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use core::task::{Context, Poll};
 use core::time::Duration;
 use std::io;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
+use leno_context::user;
 use leno_kernel::{Exiting, Time, now};
 
 use super::exhausted::Exhausted;
 use crate::time::{AlarmClock, sleep_until, sleep_until_async};
+use crate::user::{Locked, lock};
 
 const SHORTEST: Duration = Duration::from_millis(5);
 const LONGEST: Duration = Duration::from_millis(500);
@@ -69,18 +71,23 @@ impl Patience {
     /// The same, for those who poll by hand. Each waker has one alarm.
     pub(super) fn poll(&self, context: &mut Context<'_>) -> Poll<()> {
         let Some(until) = self.until() else { return Poll::Ready(()) };
-        let mut alarms = self.alarms();
-        if let Some(alarm) = alarms.iter_mut().find(|alarm| alarm.is_for(context.waker())) {
-            return alarm.poll(until, context);
+        let mut alarm = {
+            let mut alarms = self.alarms();
+            let own = alarms.iter().position(|alarm| alarm.is_for(context.waker()));
+            own.map(|own| alarms.swap_remove(own)).unwrap_or_default()
+        };
+        // Without the lock: it asks the clock, and clones and drops wakers.
+        if alarm.poll(until, context).is_ready() {
+            return Poll::Ready(());
         }
-        let mut alarm = AlarmClock::default();
-        let polled = alarm.poll(until, context);
-        alarms.push(alarm);
-        polled
+        self.alarms().push(alarm);
+        // A try that has succeeded meanwhile did not find it.
+        if self.until().is_none() { Poll::Ready(()) } else { Poll::Pending }
     }
 
-    fn alarms(&self) -> MutexGuard<'_, Vec<AlarmClock>> {
-        self.alarms.lock().unwrap_or_else(PoisonError::into_inner)
+    #[track_caller]
+    fn alarms(&self) -> Locked<'_, Vec<AlarmClock>> {
+        lock(&self.alarms)
     }
 
     /// A try has come to this.
@@ -95,8 +102,11 @@ impl Patience {
             Ok(_) if self.pause.load(Relaxed) > 0 => {
                 self.pause.store(0, Relaxed);
                 let alarms = core::mem::take(&mut *self.alarms());
-                // They need not wait for the end of the pause.
-                alarms.into_iter().for_each(AlarmClock::ring);
+                // They need not wait for the end of the pause; whatever one of them raises, and a
+                // connection that was accepted is not lost for it.
+                drop(alarms.into_iter().fold(None, |raised, alarm| {
+                    user::first(raised, user::call(|| alarm.ring()).err())
+                }));
             }
             _ => {}
         }

@@ -15,14 +15,15 @@ use core::time::Duration;
 use std::collections::VecDeque;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs as _};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use leno_channel::{Receiver, RecvTimeoutError, Sender, Shared, shared};
+use leno_context::user;
 
 use super::address::{Endpoint, ToSocketAddrs};
 use crate::memory::{Address as _, ambient};
 use crate::named::naming;
+use crate::user::{Locked, lock};
 
 /// How many questions are asked at a time.
 const MOST: usize = 4;
@@ -43,8 +44,9 @@ struct Desk {
 
 static DESK: Mutex<Desk> = Mutex::new(Desk { questions: VecDeque::new(), helpers: 0 });
 
-fn desk() -> MutexGuard<'static, Desk> {
-    DESK.lock().unwrap_or_else(PoisonError::into_inner)
+#[track_caller]
+fn desk() -> Locked<'static, Desk> {
+    lock(&DESK)
 }
 
 /// Looks up the addresses of a host; what is an address already is given back.
@@ -163,27 +165,50 @@ fn ask(host: String, port: u16) -> Receiver<Answer, Shared> {
     if desk.helpers < MOST {
         desk.helpers += 1;
         drop(desk);
-        leno_kernel::help(help);
+        let helper = Helper;
+        leno_kernel::help(move || helper.help());
     }
     receiver
 }
 
-/// What a helper does.
-fn help() {
-    loop {
-        let mut desk = desk();
-        let Some(question) = desk.questions.pop_front() else {
-            desk.helpers -= 1;
-            return;
-        };
-        drop(desk);
-        if !question.answer.is_closed() {
-            let look_up = AssertUnwindSafe(|| look_up(&question.host, question.port));
-            let answer = catch_unwind(look_up)
-                .unwrap_or_else(|_| Err(io::Error::other("looking up a host has panicked")));
-            // There is room for it; or nobody waits any more.
-            let _ = question.answer.try_send(answer);
+/// A helper, which counts until it is dropped: also one that no thread was found for.
+struct Helper;
+
+impl Drop for Helper {
+    fn drop(&mut self) {
+        desk().helpers -= 1;
+    }
+}
+
+impl Helper {
+    /// Answers questions until there are no more. What wakers raise of those who asked ends nothing: the
+    /// next question is another's.
+    fn help(self) {
+        loop {
+            let mut desk = desk();
+            let Some(question) = desk.questions.pop_front() else {
+                // Under the lock in which there was none.
+                desk.helpers -= 1;
+                core::mem::forget(self);
+                return;
+            };
+            drop(desk);
+            user::dispose(user::call(move || question.answer()));
         }
+    }
+}
+
+impl Question {
+    /// Looks it up and wakes whoever asked, if someone still waits.
+    fn answer(self) {
+        if self.answer.is_closed() {
+            return;
+        }
+        let found = user::call(|| look_up(&self.host, self.port));
+        let found =
+            found.unwrap_or_else(|_| Err(io::Error::other("looking up a host has panicked")));
+        // There is room for it; or nobody waits any more.
+        let _ = self.answer.try_send(found);
     }
 }
 

@@ -8,14 +8,17 @@ use core::task::{Context, Poll};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::process::Child;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Wake, Waker};
 
 use leno_kernel::help;
 use leno_kernel::io::{Descriptor, Interest};
 
+use crate::user::lock;
+
 struct Orphan {
-    child: Mutex<Child>,
+    /// None once a helper waits for it.
+    child: Mutex<Option<Child>>,
     pidfd: Descriptor<OwnedFd>,
 }
 
@@ -23,7 +26,7 @@ struct Orphan {
 pub(super) fn adopt(mut child: Child, pidfd: Option<Descriptor<OwnedFd>>) {
     if child.try_wait().is_ok_and(|status| status.is_none()) {
         match pidfd {
-            Some(pidfd) => Arc::new(Orphan { child: Mutex::new(child), pidfd }).watch(),
+            Some(pidfd) => Arc::new(Orphan { child: Mutex::new(Some(child)), pidfd }).watch(),
             None => wait_for(child),
         }
     }
@@ -47,21 +50,17 @@ impl Orphan {
                 }
                 Poll::Ready(Ok(_)) => return,
                 Poll::Ready(Err(_)) => {
-                    // No reactor: a thread that waits, then.
-                    let orphan = self.clone();
-                    let wait = move || drop(orphan.child().wait());
-                    return help(wait);
+                    // No reactor: a thread that waits, then, without the lock.
+                    let child = lock(&self.child).take();
+                    return child.into_iter().for_each(wait_for);
                 }
             }
         }
     }
 
-    fn child(&self) -> std::sync::MutexGuard<'_, Child> {
-        self.child.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn has_ended(&self) -> bool {
-        !matches!(self.child().try_wait(), io::Result::Ok(None))
+        let mut child = lock(&self.child);
+        !child.as_mut().is_some_and(|child| matches!(child.try_wait(), io::Result::Ok(None)))
     }
 }
 

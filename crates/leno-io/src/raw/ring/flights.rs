@@ -134,13 +134,14 @@ impl Flights {
         }
     }
 
-    /// All who wait.
-    pub(super) fn waiters(&self) -> Vec<Waiter> {
-        let waiter = |flight: &Flight| match flight {
-            Flight::Aloft { waiter, .. } => waiter.clone(),
+    /// Takes all who wait out of the table: they are to be woken, and look again. Not copies of them: to
+    /// clone a waker is code of others.
+    pub(super) fn take_waiters(&mut self) -> Vec<Waiter> {
+        let waiter = |flight: &mut Flight| match flight {
+            Flight::Aloft { waiter, .. } => waiter.take(),
             _ => None,
         };
-        self.all.iter().filter_map(waiter).collect()
+        self.all.iter_mut().filter_map(waiter).collect()
     }
 
     /// An operation's own memory, to read into and to write from; it stays where it is.

@@ -12,6 +12,10 @@
 //!   (`fs/flight.rs`). One whose stack is leaked never comes back, but neither does its stack.
 //! - A ring is not closed while an operation flies: the system would go on with it after that.
 //! - An operation names its file by a descriptor that is open until it has landed: borrowed, or cargo.
+//! - The object that takes an operation back (`Aloft`, of `perform.rs` and `perform_owned.rs`) knows its
+//!   number before the system gets it; so wakers that panic when others' operations have landed leave none
+//!   behind.
+//! - No waker is called, cloned or dropped under the lock.
 //!
 //! # Protocol
 //! ```text
@@ -49,13 +53,15 @@ use core::task::{Context, Poll};
 use std::cell::RefCell;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::task::{Wake, Waker};
 
 use io_uring::squeue::Entry;
+use leno_context::user::{Panic, call, dispose, first};
 use leno_kernel::Waiter;
 use leno_kernel::io::{Descriptor, Interest};
 
+use crate::user::{Locked, lock, raise, wake_all};
 use flights::{Cargo, Flights, Landed};
 pub(crate) use perform::perform;
 pub(crate) use perform_owned::perform_owned;
@@ -77,13 +83,6 @@ struct Inner {
     flights: Flights,
 }
 
-/// How a flight begins.
-enum Start {
-    /// It was done at once.
-    Landed(Landed),
-    Aloft(u32),
-}
-
 /// What is to be done when the lock is released: to wake, and to drop.
 #[derive(Default)]
 struct After {
@@ -92,8 +91,11 @@ struct After {
 }
 
 impl After {
-    fn finish(self) {
-        self.waiters.into_iter().for_each(Waiter::wake);
+    /// Returns what the first waker has raised; all are called.
+    #[must_use = "wakers may panic"]
+    fn finish(self) -> Option<Panic> {
+        drop(self.cargo);
+        wake_all(self.waiters)
     }
 }
 
@@ -131,31 +133,54 @@ impl Ring {
         }))
     }
 
-    fn inner(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    #[track_caller]
+    fn inner(&self) -> Locked<'_, Inner> {
+        lock(&self.inner)
     }
 
-    /// W1. The entry is made with the memory of the cargo, if there is any.
+    /// W1. The entry is made with the memory of the cargo, if there is any. Its number is in `number` before
+    /// the system gets it, and stays there, unless it has landed at once and is returned.
+    ///
+    /// # Panics
+    /// With what a waker has raised of another operation that has landed, if this one has not.
     ///
     /// # Safety
-    /// The memory and the descriptor that the entry names are there until it has landed.
-    unsafe fn start(&self, cargo: Option<Cargo>, entry: impl FnOnce(&mut [u8]) -> Entry) -> Start {
+    /// The memory and the descriptor that the entry names are there until it has landed, also if this
+    /// function unwinds: then, too, `number` says whether it flies.
+    unsafe fn start(
+        &self,
+        cargo: Option<Cargo>,
+        entry: impl FnOnce(&mut [u8]) -> Entry,
+        number: &mut Option<u32>,
+    ) -> Option<Landed> {
         let mut after = After::default();
-        let start = {
+        let landed = {
             let mut inner = self.inner();
             let flight = inner.flights.add(cargo);
+            *number = Some(flight);
             let entry = entry(inner.flights.memory(flight));
             // SAFETY: as the caller promises.
             let begun = unsafe { inner.begin(flight, entry) };
             self.is_broken.fetch_or(!begun, Relaxed);
             inner.reap(&mut after);
-            inner.flights.take(flight).map_or(Start::Aloft(flight), Start::Landed)
+            inner.flights.take(flight)
         };
-        after.finish();
-        start
+        let raised = after.finish();
+        if landed.is_some() {
+            // What was done counts.
+            *number = None;
+            drop(raised);
+        } else {
+            raise(raised);
+        }
+        landed
     }
 
     /// W2 to W4, but for parking: whether it has landed.
+    ///
+    /// # Panics
+    /// With what a waker has raised: this one when it was cloned, the one before it when it was dropped, or
+    /// that of another operation that has landed.
     fn has_landed(&self, flight: u32, waiter: &Waiter) -> bool {
         let waiter = waiter.clone();
         let before = self.inner().flights.set_waiter(flight, waiter);
@@ -178,21 +203,23 @@ impl Ring {
                 Poll::Pending => return Ok(()),
                 Poll::Ready(Err(error)) => return Err(error),
                 Poll::Ready(Ok(seen)) => {
-                    self.reap();
+                    let raised = self.reap();
                     self.watch.clear(seen, Interest::READ);
+                    raise(raised);
                 }
             }
         }
     }
 
-    /// R1 and R2.
-    fn reap(&self) {
+    /// R1 and R2. Returns what a waker has raised.
+    #[must_use = "wakers may panic"]
+    fn reap(&self) -> Option<Panic> {
         let mut after = After::default();
         self.inner().reap(&mut after);
-        after.finish();
+        after.finish()
     }
 
-    /// Asks the system to stop it.
+    /// Asks the system to stop it. What wakers raise goes no further: destructors call this.
     fn cancel(&self, flight: u32) {
         let mut after = After::default();
         {
@@ -203,18 +230,19 @@ impl Ring {
                 inner.reap(&mut after);
             }
         }
-        after.finish();
+        drop(after.finish());
     }
 
     /// Nobody waits for it any more: stops it, if it can be stopped, and drops its cargo when it has
     /// landed.
     fn abandon(&self, flight: u32) {
         self.cancel(flight);
-        let left = self.inner().flights.abandon(flight);
-        drop(left);
+        let (waiter, cargo) = self.inner().flights.abandon(flight);
+        drop(cargo);
+        dispose(waiter);
     }
 
-    /// Blocks the thread until it has landed.
+    /// Blocks the thread until it has landed. What wakers raise goes no further, as for [`Self::cancel`].
     fn block(&self, flight: u32) {
         let mut after = After::default();
         {
@@ -224,7 +252,7 @@ impl Ring {
                 inner.reap(&mut after);
             }
         }
-        after.finish();
+        drop(after.finish());
     }
 }
 
@@ -264,6 +292,8 @@ impl Drop for Ring {
             inner.uring.wait();
             inner.reap(&mut after);
         }
+        // Nobody waits; what is left in the table are buffers and files.
+        dispose(after);
     }
 }
 
@@ -273,13 +303,16 @@ struct Reaper(Weak<Ring>);
 impl Wake for Reaper {
     fn wake(self: Arc<Self>) {
         let Some(ring) = self.0.upgrade() else { return };
-        ring.reap();
-        if ring.inner().flights.aloft() == 0 {
-            return;
+        let mut raised = ring.reap();
+        if ring.inner().flights.aloft() > 0 {
+            // Whatever wakers raise, someone watches what still flies.
+            let watched = call(|| ring.watch.is_watched() && ring.watch().is_ok());
+            if !matches!(watched, Ok(true)) {
+                let waiters = ring.inner().flights.take_waiters();
+                raised = first(raised, wake_all(waiters));
+            }
+            raised = first(raised, watched.err());
         }
-        if !ring.watch.is_watched() || ring.watch().is_err() {
-            let waiters = ring.inner().flights.waiters();
-            waiters.into_iter().for_each(Waiter::wake);
-        }
+        raise(raised);
     }
 }

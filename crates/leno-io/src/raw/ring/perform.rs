@@ -8,7 +8,7 @@ use io_uring::squeue::Entry;
 use io_uring::{opcode, types};
 use leno_kernel::{Reason, Time, Waiter};
 
-use super::{Ring, Start};
+use super::Ring;
 use crate::fs::action::{Action, PARTS};
 use crate::fs::ended;
 use crate::fs::flight::{self, Flight};
@@ -29,13 +29,14 @@ pub(crate) fn perform(
 ) -> io::Result<usize> {
     // The borrows of file and memory last as long as this call, which ends when `aloft` is gone.
     let entry = entry(file, action);
-    // SAFETY: what is borrowed stays until this function is left; by then it has landed, because
-    // `Aloft` waits for that when it is dropped, and nobody else has it to forget it.
-    let start = unsafe { ring.start(None, |_| entry) };
-    let mut aloft = match start {
-        Start::Landed(landed) => return outcome(landed.result),
-        Start::Aloft(flight) => Aloft { ring, flight: Some(flight) },
-    };
+    let mut aloft = Aloft { ring, flight: None };
+    // SAFETY: what is borrowed stays until this function is left or unwinds; by then it has landed,
+    // because `Aloft`, which knows of it before the system does, waits for that when it is dropped, and
+    // nobody else has it to forget it.
+    let landed = unsafe { ring.start(None, |_| entry, &mut aloft.flight) };
+    if let Some(landed) = landed {
+        return outcome(landed.result);
+    }
     let ended = flight::wait(&aloft, Reason::Io, deadline);
     ended::result(ended, Some(outcome(aloft.land())))
 }
@@ -83,8 +84,8 @@ pub(super) fn outcome(result: i32) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| io::Error::from_raw_os_error(-result))
 }
 
-/// An operation on borrowed memory, which has not landed as far as we know. It is not dropped before
-/// it has.
+/// An operation on borrowed memory, which has not landed as far as we know; or none. It is not dropped
+/// before it has.
 struct Aloft<'a> {
     ring: &'a Arc<Ring>,
     flight: Option<u32>,
@@ -119,7 +120,7 @@ impl Flight for Aloft<'_> {
 }
 
 impl Drop for Aloft<'_> {
-    /// A clock, which is code of a user, has panicked in the middle of the wait.
+    /// A clock or a waker, which are code of users, has panicked in the middle of the wait.
     fn drop(&mut self) {
         if self.flight.is_some() {
             self.cancel();

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use io_uring::{opcode, types};
 use leno_kernel::Waiter;
 
+use super::Ring;
 use super::flights::{Cargo, Landed};
 use super::perform::{CURSOR, outcome, size, sync};
-use super::{Ring, Start};
 use crate::fs::action::OwnedAction;
 use crate::fs::buffer::Buffer;
 
@@ -40,11 +40,12 @@ pub(crate) async fn perform_owned(
             .build(),
         What::Sync(data_only) => sync(fd, data_only),
     };
+    let mut aloft = Aloft { ring: ring.clone(), flight: None };
     // SAFETY: the memory and the file are the cargo, which the table keeps until it has landed.
-    let start = unsafe { ring.start(Some(Cargo { file, buffer }), entry) };
-    let landed = match start {
-        Start::Landed(landed) => landed,
-        Start::Aloft(flight) => Aloft { ring: ring.clone(), flight: Some(flight) }.await,
+    let landed = unsafe { ring.start(Some(Cargo { file, buffer }), entry, &mut aloft.flight) };
+    let landed = match landed {
+        Some(landed) => landed,
+        None => aloft.await,
     };
     let cargo = landed.cargo.expect("it was given some");
     (outcome(landed.result), cargo.buffer)

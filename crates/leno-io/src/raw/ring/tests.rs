@@ -1,10 +1,12 @@
 //! Nothing stays in a ring that nobody waits for.
 
 use core::pin::pin;
+use core::sync::atomic::AtomicUsize;
 use core::task::Context;
 use std::fs::File;
 use std::io::{PipeReader, PipeWriter, Write};
 use std::os::fd::{AsFd, OwnedFd};
+use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::time::Duration;
 
 use leno_kernel::{LocalSystem, cancel, deadline_in, yield_now};
@@ -58,7 +60,7 @@ fn what_was_abandoned_is_gone_with_its_cargo() {
     }
     while ring.inner().flights.aloft() > 0 {
         std::thread::yield_now();
-        ring.reap();
+        drop(ring.reap());
     }
     assert_eq!(Arc::strong_count(&file), 1);
 }
@@ -104,4 +106,164 @@ fn when_the_system_takes_no_more_helpers_do_it() {
     system.run().unwrap();
     assert_eq!(flies.join().unwrap().unwrap(), 1);
     assert_eq!(refused.join().unwrap(), io::ErrorKind::PermissionDenied);
+}
+
+/// A payload whose `Drop` panics.
+struct Payload;
+
+impl Drop for Payload {
+    fn drop(&mut self) {
+        panic!("a payload panics");
+    }
+}
+
+/// A waker that panics; its `Drop` does, too, if nothing unwinds.
+struct Bomb;
+
+impl Wake for Bomb {
+    fn wake(self: Arc<Self>) {
+        panic_any(Payload);
+    }
+}
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        assert!(std::thread::panicking(), "a dropped waker panics");
+    }
+}
+
+/// A waker that uses the ring, and counts how often it was woken.
+struct Nosy {
+    ring: Weak<Ring>,
+    woken: AtomicUsize,
+}
+
+impl Nosy {
+    fn look(&self) {
+        if let Some(ring) = self.ring.upgrade() {
+            assert!(ring.inner.try_lock().is_ok(), "a waker is used under the lock");
+        }
+    }
+}
+
+impl Wake for Nosy {
+    fn wake(self: Arc<Self>) {
+        self.look();
+        self.woken.fetch_add(1, Relaxed);
+    }
+}
+
+impl Drop for Nosy {
+    fn drop(&mut self) {
+        self.look();
+    }
+}
+
+type Reading = core::pin::Pin<Box<dyn Future<Output = (io::Result<usize>, Buffer)>>>;
+
+/// A read of a pipe that was polled once, with this waker.
+fn reading(ring: &Arc<Ring>, reader: PipeReader, waker: &Waker) -> Reading {
+    let (ring, file) = (ring.clone(), Arc::new(File::from(OwnedFd::from(reader))));
+    let action = OwnedAction::Read { into: Buffer::new(8), at: None };
+    let mut reading: Reading = Box::pin(async move { perform_owned(&ring, file, action).await });
+    assert!(reading.as_mut().poll(&mut Context::from_waker(waker)).is_pending());
+    reading
+}
+
+/// Waits until so many have landed that nobody has looked at.
+fn landed(ring: &Ring, count: usize) {
+    while ring.inner().uring.landed() < count {
+        std::thread::yield_now();
+    }
+}
+
+/// Runs it in a coroutine, whose core watches the ring: nobody else looks at it meanwhile.
+fn in_a_coroutine(f: impl FnOnce(&Arc<Ring>) + Send + 'static) {
+    let Some(ring) = current() else { return };
+    let system = LocalSystem::new();
+    let ended = system.spawn(move || f(&ring));
+    system.run().unwrap();
+    ended.join().unwrap();
+}
+
+#[test]
+fn a_waker_that_panics_leaves_no_operation_on_borrowed_memory() {
+    in_a_coroutine(|ring| {
+        let (reader, mut writer) = io::pipe().unwrap();
+        let mut first = reading(ring, reader, &Waker::from(Arc::new(Bomb)));
+        writer.write_all(b"x").unwrap();
+        landed(ring, 1);
+        let (silent, mut rest) = io::pipe().unwrap();
+        let unwound = catch_unwind(AssertUnwindSafe(|| read(ring, &silent, None)));
+        let Err(payload) = unwound else { panic!("the read returned") };
+        assert!(payload.is::<Payload>());
+        core::mem::forget(payload);
+        // It has been taken back: nobody reads what comes now.
+        assert_eq!(ring.inner().flights.aloft(), 0);
+        rest.write_all(b"for others").unwrap();
+        assert_eq!(read(ring, &silent, None).unwrap(), 10);
+        assert!(first.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready());
+    });
+}
+
+#[test]
+fn a_waker_that_panics_does_not_keep_others_from_being_woken() {
+    in_a_coroutine(|ring| {
+        let [first_pipe, second_pipe] = [(); 2].map(|()| io::pipe().unwrap());
+        let nosy = Arc::new(Nosy { ring: Arc::downgrade(ring), woken: AtomicUsize::new(0) });
+        let first = reading(ring, first_pipe.0, &Waker::from(Arc::new(Bomb)));
+        let second = reading(ring, second_pipe.0, &Waker::from(nosy.clone()));
+        for mut writer in [first_pipe.1, second_pipe.1] {
+            writer.write_all(b"x").unwrap();
+        }
+        landed(ring, 2);
+        let raised = catch_unwind(AssertUnwindSafe(|| ring.reaper.wake_by_ref())).unwrap_err();
+        assert!(raised.is::<Payload>());
+        core::mem::forget(raised);
+        assert_eq!(nosy.woken.load(Relaxed), 1);
+        for mut reading in [first, second] {
+            assert!(reading.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready());
+        }
+    });
+}
+
+#[test]
+fn operations_are_taken_back_although_wakers_panic() {
+    in_a_coroutine(|ring| {
+        let [lands, silent] = [(); 2].map(|()| io::pipe().unwrap());
+        let bomb = || Waker::from(Arc::new(Bomb));
+        let (first, second) = (reading(ring, lands.0, &bomb()), reading(ring, silent.0, &bomb()));
+        let mut writer = lands.1;
+        writer.write_all(b"x").unwrap();
+        landed(ring, 1);
+        // Wakes the first one, and drops the waker of the second; in the middle of a panic, too.
+        let unwound = catch_unwind(AssertUnwindSafe(move || {
+            let _second = second;
+            panic!("an owner panics");
+        }));
+        assert!(unwound.is_err());
+        drop(first);
+        while ring.inner().flights.aloft() > 0 {
+            std::thread::yield_now();
+            drop(ring.reap());
+        }
+    });
+}
+
+#[test]
+fn wakers_are_called_and_dropped_without_the_lock() {
+    in_a_coroutine(|ring| {
+        let (reader, _writer) = io::pipe().unwrap();
+        let waker = || {
+            let nosy = Nosy { ring: Arc::downgrade(ring), woken: AtomicUsize::new(0) };
+            Waker::from(Arc::new(nosy))
+        };
+        let mut first = reading(ring, reader, &waker());
+        // Drops the one before it.
+        assert!(first.as_mut().poll(&mut Context::from_waker(&waker())).is_pending());
+        let waiters = ring.inner().flights.take_waiters();
+        assert!(waiters.len() == 1 && wake_all(waiters).is_none());
+        assert!(first.as_mut().poll(&mut Context::from_waker(&waker())).is_pending());
+        drop(first);
+    });
 }

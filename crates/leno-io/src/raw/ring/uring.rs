@@ -67,6 +67,12 @@ impl Uring {
         self.broken = Some(libc::EPERM);
     }
 
+    /// How many have landed and were not taken.
+    #[cfg(test)]
+    pub(super) fn landed(&mut self) -> usize {
+        self.uring.completion().len()
+    }
+
     /// Gives an operation to the system, under this number.
     ///
     /// # Errors
@@ -95,7 +101,11 @@ impl Uring {
         }
         // SAFETY: as the caller promises.
         let pushed = unsafe { self.uring.submission().push(entry) };
-        pushed.expect("the queue is empty between calls");
+        if pushed.is_err() {
+            // The queue is empty between calls, so the ring does not do what it should.
+            self.broken = Some(libc::EIO);
+            return Err(io::Error::from_raw_os_error(libc::EIO));
+        }
         self.enter(0)
     }
 
