@@ -6,6 +6,7 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote};
+use syn::ext::IdentExt;
 use syn::{
     Attribute, Expr, FnArg, ImplItem, ImplItemFn, ItemImpl, Pat, ReceiverKind, ReturnType, Type,
     Visibility,
@@ -162,7 +163,7 @@ impl Parts {
         let arguments = Arguments::of(method)?;
         if is(&attribute, "entry") {
             let guard = guard_of(&attribute)?;
-            self.entries.push(Entry::new(method, arguments, guard));
+            self.entries.push(Entry::new(method, arguments, guard)?);
             return Ok(());
         }
         let found = if is(&attribute, "body") { "#[body]" } else { "#[last]" };
@@ -264,16 +265,23 @@ fn is_me(ty: &Type) -> bool {
 }
 
 impl Entry {
-    fn new(method: &ImplItemFn, arguments: Arguments, guard: Option<Expr>) -> Entry {
+    fn new(method: &ImplItemFn, arguments: Arguments, guard: Option<Expr>) -> syn::Result<Entry> {
         let name = method.sig.ident.clone();
-        let words = name.to_string();
-        let words = words.trim_start_matches("r#").split('_').map(|word| {
+        let words = name.unraw().to_string();
+        let words = words.split('_').map(|word| {
             let mut letters = word.chars();
             let first = letters.next().into_iter().flat_map(char::to_uppercase);
             first.chain(letters).collect::<String>()
         });
-        let variant = Ident::new(&words.collect::<String>(), name.span());
-        Entry {
+        let Ok(mut variant) = syn::parse_str::<Ident>(&words.collect::<String>()) else {
+            return Err(syn::Error::new_spanned(
+                &name,
+                "the name of an entry is also that of a variant of the message, in camel case: it needs a letter, \
+                 before any digit, and cannot be `self_`",
+            ));
+        };
+        variant.set_span(name.span());
+        Ok(Entry {
             variant,
             visibility: method.vis.clone(),
             documentation: method
@@ -290,7 +298,7 @@ impl Entry {
             },
             guard,
             name,
-        }
+        })
     }
 
     fn names(&self) -> Vec<&Ident> {

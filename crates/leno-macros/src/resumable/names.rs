@@ -4,6 +4,7 @@
 //! `{..}` of string literals, because `format!` reads variables from there.
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use syn::ext::IdentExt;
 use syn::visit::{self, Visit};
 use syn::{
     BinOp, Block, Expr, ExprAssign, ExprBinary, ExprBlock, ExprBreak, ExprClosure, ExprContinue,
@@ -13,17 +14,22 @@ use syn::{
 
 use crate::resumable::ir::Jump;
 
+/// The name without `r#`: `r#x` and `x` are one name, and neither `format!` nor images know of the former.
+pub(crate) fn text(name: &Ident) -> String {
+    name.unraw().to_string()
+}
+
 /// Identifiers bound by a pattern, with their mutability.
 pub(crate) fn bound(p: &Pat) -> Vec<(Ident, bool)> {
     struct Bound(Vec<(Ident, bool)>);
     impl<'a> Visit<'a> for Bound {
         fn visit_pat_ident(&mut self, p: &'a PatIdent) {
-            let s = p.ident.to_string();
+            let s = text(&p.ident);
             let is_const = p.by_ref.is_none()
                 && p.mutability.is_none()
                 && p.subpat.is_none()
                 && s.starts_with(char::is_uppercase);
-            if !is_const && !self.0.iter().any(|b| b.0 == p.ident) {
+            if !is_const && !self.0.iter().any(|b| text(&b.0) == s) {
                 self.0.push((p.ident.clone(), p.mutability.is_some()));
             }
             visit::visit_pat_ident(self, p);
@@ -41,7 +47,7 @@ pub(crate) fn cond_bound(c: &Expr) -> Vec<(Ident, bool)> {
         Expr::Binary(b) if matches!(b.op, BinOp::And(_)) => {
             let mut v = cond_bound(&b.left);
             for x in cond_bound(&b.right) {
-                v.retain(|y: &(Ident, bool)| y.0 != x.0);
+                v.retain(|y: &(Ident, bool)| text(&y.0) != text(&x.0));
                 v.push(x);
             }
             v
@@ -71,7 +77,9 @@ pub(crate) fn changes(e: &Expr, variable: &Ident) -> bool {
     struct Changes<'v>(&'v Ident, bool);
     impl Changes<'_> {
         fn look(&mut self, e: &Expr) {
-            self.1 |= matches!(e, Expr::Path(path) if path.path.is_ident(self.0));
+            self.1 |= matches!(e, Expr::Path(path) if path.path.get_ident().is_some_and(|name| {
+                text(name) == text(self.0)
+            }));
         }
     }
     impl<'a> Visit<'a> for Changes<'_> {
@@ -115,8 +123,8 @@ impl<'a> Visit<'a> for Scan {
     fn visit_expr_path(&mut self, e: &'a ExprPath) {
         if e.qself.is_none() && e.path.leading_colon.is_none() && e.path.segments.len() == 1 {
             let name = &e.path.segments[0].ident;
-            self.names.push(name.to_string());
-            self.paths.push((name.to_string(), name.span()));
+            self.names.push(text(name));
+            self.paths.push((text(name), name.span()));
         }
         visit::visit_expr_path(self, e);
     }
@@ -124,8 +132,7 @@ impl<'a> Visit<'a> for Scan {
     fn visit_expr_closure(&mut self, c: &'a ExprClosure) {
         let mut inner = Scan { closures: 1, ..Scan::default() };
         inner.visit_expr(&c.body);
-        let params: Vec<String> =
-            c.inputs.iter().flat_map(bound).map(|b| b.0.to_string()).collect();
+        let params: Vec<String> = c.inputs.iter().flat_map(bound).map(|b| text(&b.0)).collect();
         self.names.extend(inner.names.into_iter().filter(|n| !params.contains(n)));
     }
     fn visit_expr_loop(&mut self, e: &'a ExprLoop) {
@@ -189,7 +196,7 @@ pub(crate) fn perhaps_declared(tokens: TokenStream) -> Option<String> {
         first = tokens.next()?;
     }
     let TokenTree::Ident(name) = first else { return None };
-    let name = name.to_string();
+    let name = text(&name);
     let is_part = match tokens.peek() {
         Some(TokenTree::Punct(next)) => matches!(next.as_char(), '.' | ':' | '!'),
         Some(TokenTree::Group(_)) => true,
@@ -206,7 +213,7 @@ fn scan_tokens(ts: TokenStream, names: &mut Vec<String>) {
         match t {
             TokenTree::Ident(i) => {
                 if !prev_dot {
-                    names.push(i.to_string());
+                    names.push(text(&i));
                 }
                 prev_dot = false;
             }

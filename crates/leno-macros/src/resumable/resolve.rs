@@ -8,7 +8,7 @@ use syn::visit::Visit;
 use syn::{Error, Expr, Pat, Stmt};
 
 use crate::resumable::ir::{Facts, Line, Node, Point, Seq, Set, VarId};
-use crate::resumable::names::{Scan, bound, cond_bound, perhaps_declared};
+use crate::resumable::names::{Scan, bound, cond_bound, perhaps_declared, text};
 
 pub(crate) struct Var {
     pub ident: Ident,
@@ -35,7 +35,7 @@ pub(crate) struct Resolve {
 
 impl Resolve {
     pub(crate) fn new(counts: HashMap<String, u32>, co: &Ident) -> Self {
-        let (co, scopes) = (co.to_string(), vec![Vec::new()]);
+        let (co, scopes) = (text(co), vec![Vec::new()]);
         Resolve { counts, co, scopes, ..Resolve::default() }
     }
 
@@ -48,7 +48,7 @@ impl Resolve {
                 break;
             };
             if let Some(scope) = self.scopes.last_mut() {
-                scope.push((ident.to_string(), id));
+                scope.push((text(&ident), id));
             }
             self.vars.push(Var { ident, mutable, plain: false });
             ids.push(id);
@@ -105,7 +105,7 @@ impl Resolve {
             // `x = value` ends the old value of x before it starts a new one.
             Expr::Assign(assign) if let Some(name) = as_name(&assign.left) => {
                 let mut facts = self.facts(|scan| scan.visit_expr(&assign.right));
-                if let Some(id) = self.lookup(&name.to_string()) {
+                if let Some(id) = self.lookup(&text(name)) {
                     facts.mentions.insert(id);
                     facts.kill = Some(id);
                 }

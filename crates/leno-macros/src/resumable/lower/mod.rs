@@ -118,7 +118,9 @@ impl<'a> Lower<'a> {
     /// The variable, shown at another place in messages.
     fn name_at(&self, id: VarId, span: Span) -> Ident {
         let name = self.name(id);
-        Ident::new(&name.to_string(), span.resolved_at(name.span()))
+        let mut name = name.clone();
+        name.set_span(span.resolved_at(name.span()));
+        name
     }
 
     fn pat(&self, id: VarId) -> TokenStream {

@@ -7,6 +7,7 @@ use syn::Error;
 use super::block::Draft;
 use super::{Lower, Place, Slots, hidden, hidden_at, within};
 use crate::resumable::ir::{Extent, Node, Point, Set, VarId};
+use crate::resumable::names::text;
 use crate::resumable::normal::TEMPORARY;
 use crate::resumable::receiver::RECEIVER;
 
@@ -114,7 +115,7 @@ impl Lower<'_> {
         let mut slots = Slots::new();
         for id in &part {
             let needed = at.live_in.contains(id) || live_out.contains(id);
-            let slot = needed.then(|| self.fresh(&format!("slot_{}", self.name(*id))));
+            let slot = needed.then(|| self.fresh(&format!("slot_{}", text(self.name(*id)))));
             slots.push((*id, slot));
         }
         let (filled, empty): (Vec<_>, Vec<_>) =
@@ -179,7 +180,7 @@ impl Lower<'_> {
         let (mut puts, mut locals) = (TokenStream::new(), Vec::new());
         for id in &point.live {
             let name = self.name(*id);
-            let text = name.to_string();
+            let text = text(name);
             let visible = point.env.iter().find(|(known, _)| *known == text).map(|(_, id)| *id);
             if visible != Some(*id) {
                 let message = format!(

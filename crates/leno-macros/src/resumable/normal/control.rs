@@ -10,7 +10,7 @@ use syn::{
 use super::Normal;
 use crate::resumable::find::{block_suspends, suspends, wants_node};
 use crate::resumable::ir::{Branch, Extent, If, Line, Match, Node, Point, Seq};
-use crate::resumable::names::has_let;
+use crate::resumable::names::{has_let, text};
 
 impl Normal {
     /// An expression that is a whole statement, a whole value or a tail: suspensions and control flow
@@ -178,11 +178,11 @@ fn callee(e: &Expr) -> String {
     match e {
         Expr::Call(e) => match &*e.func {
             Expr::Path(path) => {
-                path.path.segments.last().map(|s| s.ident.to_string()).unwrap_or_default()
+                path.path.segments.last().map(|s| text(&s.ident)).unwrap_or_default()
             }
             _ => "call".into(),
         },
-        Expr::MethodCall(e) => e.method.to_string(),
+        Expr::MethodCall(e) => text(&e.method),
         _ => "await".into(),
     }
 }

@@ -21,7 +21,7 @@ use syn::{
 use crate::layer::Layer;
 use crate::resumable::find::{suspends, wants_node};
 use crate::resumable::ir::{Binding, Line, Node, Seq, Set};
-use crate::resumable::names::bound;
+use crate::resumable::names::{bound, text};
 
 /// What the names of expression values begin with.
 pub(crate) const TEMPORARY: &str = "__e";
@@ -123,7 +123,7 @@ impl Normal {
             && let Pat::Ident(name) = &pat
             && matches!(&*init.expr, Expr::Await(_))
         {
-            self.next_label = Some(name.ident.to_string());
+            self.next_label = Some(text(&name.ident));
         }
         let e = std::mem::replace(&mut *init.expr, parse_quote!(()));
         match self.whole(e, out) {
@@ -151,7 +151,10 @@ impl Normal {
             })
             .unzip();
         let (e, other) = (init.expr, init.diverge.map(|(_, other)| other));
-        let node = self.whole(parse_quote!(match #e { #pat => (#(#names,)*), _ => #other }), out);
+        // The value of a `let` may begin with a struct's name and braces, that of a `match` may not.
+        let matched = syn::parse2(quote!(match #e { #pat => (#(#names,)*), _ => #other }))
+            .unwrap_or_else(|_| parse_quote!(match (#e) { #pat => (#(#names,)*), _ => #other }));
+        let node = self.whole(matched, out);
         out.push(binding(attrs, parse_quote!((#(#pats,)*)), None, node));
     }
 
