@@ -2,9 +2,10 @@
 //!
 //! `Debug` writes what `Display` does: it is what a `main` that returns an error prints.
 
-use std::any::Any;
 use std::error::Error;
 use std::fmt;
+
+use leno_context::user::Panic;
 
 /// Why a coroutine was not resumed; the input is given back.
 #[non_exhaustive]
@@ -267,8 +268,23 @@ impl From<ImageError> for RestoreError {
     }
 }
 
+/// What is said of user code that has panicked.
+///
+/// # Panics
+/// With an exit, which is not the caller's to keep.
+#[cold]
+pub(crate) fn panicked(what: &str, panic: Panic) -> String {
+    format!("its `{what}` panicked: {}", panic_text(panic))
+}
+
 /// What a panic says, if it says something.
-pub(crate) fn panic_text(payload: &(dyn Any + Send)) -> String {
-    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default()
+///
+/// # Panics
+/// With an exit, which is not the caller's to keep.
+#[cold]
+pub(crate) fn panic_text(panic: Panic) -> String {
+    if panic.is_exit() {
+        panic.resume();
+    }
+    panic.message().unwrap_or_default().to_owned()
 }

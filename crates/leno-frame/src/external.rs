@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::scope;
+use crate::scope::{self, Kind};
 
 /// Something that lives outside the coroutine, such as a connection: an image has its name only, and
 /// [`crate::Options::bind`] says what that means where it is restored.
@@ -75,21 +75,27 @@ impl<T: ?Sized> Serialize for Ext<T> {
 
 impl<'de, T: Send + Sync + 'static> Deserialize<'de> for Ext<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let name = if deserializer.is_human_readable() {
+        let (is_human_readable, scope) =
+            scope::of(Kind::Reading, || deserializer.is_human_readable());
+        let scope = scope.map_err(D::Error::custom)?;
+        let name = if is_human_readable {
             Named::deserialize(deserializer)?.name
         } else {
             String::deserialize(deserializer)?
         };
-        let bound = scope::with_reading(|reading| reading?.bindings.get::<T>(&name));
+        let bindings = match scope {
+            Some(id) => scope::with_reading(id, |reading| reading.bindings.clone())
+                .ok_or_else(|| D::Error::custom(scope::put_aside(scope, scope::moved())))?,
+            None => Bindings::default(),
+        };
+        let bound = bindings.get::<T>(&name);
         bound.map(|value| Ext { name: name.as_str().into(), value }).ok_or_else(|| {
             let message = format!(
                 "external `{name}` of type `{}` is not bound here: add `.bind(\"{name}\", value)` to \
                  the options",
                 type_name::<T>()
             );
-            let error = D::Error::custom(&message);
-            scope::complain(message);
-            error
+            D::Error::custom(scope::put_aside(scope, message))
         })
     }
 }

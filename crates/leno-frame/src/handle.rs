@@ -8,6 +8,7 @@ use crate::describe::Function;
 use crate::image::reader::Reader;
 use crate::point::{Call, Point, Reach, Slot, StepFuture, Suspend};
 use crate::raw::core::Signal;
+use crate::raw::frame::{Frame, frame};
 use crate::raw::lent;
 use crate::raw::link::Link;
 use crate::rewind::{Rewind, Taken};
@@ -68,13 +69,15 @@ impl<Y, I, C> Co<Y, I, C> {
     /// The context that the current resume has lent. The borrow ends before the next suspension.
     ///
     /// # Panics
-    /// Outside a resume, which safe code cannot bring about.
+    /// Outside a resume: in the closure that a coroutine is started with, in a destructor that runs when its frames are
+    /// dropped, or in a hand-written [`Routine`] before its future is polled.
     #[inline]
     pub fn ctx(&mut self) -> &mut C
     where
         C: Send,
     {
-        lent::context(&mut self.link).expect("a context is there while the coroutine is driven")
+        lent::context(&mut self.link)
+            .expect("a context is lent only while a body of the coroutine is resumed")
     }
 
     /// Where a body begins: at its beginning, at a suspension, or not at all, for a reason that the reader keeps.
@@ -125,9 +128,7 @@ impl<Y, I, C> Co<Y, I, C> {
     where
         R: Routine<Yield = Y, Input = I, Context = C>,
     {
-        lent::accept(self.link.core(), token)
-            .expect("a frame takes its arguments first")
-            .into_args()
+        token.take().expect("a frame that is restored has no arguments, but locals")
     }
 
     /// What a body is about to await.
@@ -178,11 +179,16 @@ impl<T> Future for Parked<T> {
     }
 }
 
-/// Makes the frame of a call; `call` is taken by it when it is polled first.
+/// Makes the frame of a call, or of a frame that is restored, which has no call.
+///
+/// A body that is written by hand may run code before it is polled. It is shown no context: the frame may
+/// be dropped, or polled, only after that was taken back.
 pub(crate) fn frame_of<R: Routine>(
     link: Link<R::Yield, R::Input, R::Context>,
-    call: Option<&mut Option<Call<R>>>,
-) -> crate::raw::frame::Frame {
-    lent::offer(link.core(), call);
-    crate::raw::frame::frame(R::body(Seed::new(link), Args::new()))
+    call: Option<Call<R>>,
+) -> Frame {
+    let hidden = lent::hide(link.core());
+    let body = R::body(Seed::new(link), Args::new(call));
+    drop(hidden);
+    frame(body)
 }

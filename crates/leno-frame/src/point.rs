@@ -18,7 +18,7 @@ use crate::routine::Routine;
     note = "if this is an `async fn` of yours that suspends, write `#[resumable]` above it",
     note = "to do I/O, suspend with a request for the host: `co.suspend(Request::Fetch(url)).await`"
 )]
-pub trait Point<Y, I, C>: Send + Sized {
+pub trait Point<Y, I, C>: Send + Sized + sealed::Sealed {
     /// What awaiting it gives.
     type Output;
 
@@ -41,6 +41,15 @@ pub trait Point<Y, I, C>: Send + Sized {
     /// The frame goes on.
     #[doc(hidden)]
     fn poll(held: &mut Self::Held, reach: Reach<Y, I, C>) -> Poll<Self::Output>;
+}
+
+/// Keeps [`Point`] to the two types of this crate: another one could keep the [`Reach`] it is given, and use it when
+/// the coroutine is gone.
+mod sealed {
+    pub trait Sealed {}
+
+    impl<Y, I> Sealed for super::Suspend<Y, I> {}
+    impl<R: super::Routine> Sealed for super::Call<R> {}
 }
 
 /// How a point reaches the core; nobody else can make one.
@@ -154,39 +163,37 @@ impl<R: Routine> Call<R> {
 impl<R: Routine> Point<R::Yield, R::Input, R::Context> for Call<R> {
     type Output = R::Output;
     type Itself = Self;
-    type Held = Called<R>;
+    type Held = ();
 
     #[inline]
-    fn hold(self, _: Reach<R::Yield, R::Input, R::Context>) -> Called<R> {
-        Called { call: Some(self), begun: false }
+    fn hold(self, reach: Reach<R::Yield, R::Input, R::Context>) {
+        begin(&reach, Some(self));
     }
 
-    fn held(_: Reach<R::Yield, R::Input, R::Context>) -> Called<R> {
-        Called { call: None, begun: false }
+    /// Restored frames have no call: the callee reads its own frame instead of arguments.
+    fn held(reach: Reach<R::Yield, R::Input, R::Context>) {
+        begin::<R>(&reach, None);
     }
 
-    fn poll(held: &mut Called<R>, reach: Reach<R::Yield, R::Input, R::Context>) -> Poll<R::Output> {
-        let core = reach.core();
-        if !held.begun {
-            held.begun = true;
-            // Restored frames have no call: the callee reads its own frame instead of arguments.
-            let call = held.call.is_some().then_some(&mut held.call);
-            core.called.set(Some(frame_of(reach.0, call)));
-            core.signal.set(Signal::Call);
-            return Poll::Pending;
-        }
-        let Some(mut frame) = core.returned.take() else { return Poll::Pending };
+    fn poll((): &mut (), reach: Reach<R::Yield, R::Input, R::Context>) -> Poll<R::Output> {
+        let Some(mut frame) = reach.core().returned.take() else { return Poll::Pending };
         let mut result: Option<R::Output> = None;
         frame.as_mut().result(&mut result);
         Poll::Ready(result.expect("the frame that returned is the one that was called"))
     }
 }
 
-/// A call in the frame that awaits it; the callee takes it from there.
-#[doc(hidden)]
-pub struct Called<R: Routine> {
-    call: Option<Call<R>>,
-    begun: bool,
+/// Makes the frame of a call, which is polled when its caller has stopped.
+fn begin<R: Routine>(reach: &Reach<R::Yield, R::Input, R::Context>, call: Option<Call<R>>) {
+    let core = reach.core();
+    if core.ended.get() {
+        // A destructor of a frame that is dropped: nobody would poll what it calls.
+        return;
+    }
+    let frame = frame_of(reach.0, call);
+    // One that is replaced was called by hand and never awaited.
+    drop(core.called.replace(Some(frame)));
+    core.signal.set(Signal::Call);
 }
 
 /// A point in the frame that awaits it. (`H` is `P::Held`; with `P` it is inferred.)

@@ -107,8 +107,8 @@ impl<Y: Send + 'static, I: Send + 'static, T: Send + 'static, C: 'static> Resuma
     {
         let mut this = Self::empty();
         let link = this.stack.owner.link();
-        let mut call = Some(entry.call(Seed::new(link).handle(), args));
-        let frame = frame_of(link, Some(&mut call));
+        let call = entry.call(Seed::new(link).handle(), args);
+        let frame = frame_of(link, Some(call));
         this.stack.push(frame);
         let state = this.drive(context, Stack::run_first);
         (this, state)
@@ -168,7 +168,9 @@ impl<Y: Send + 'static, I: Send + 'static, T: Send + 'static, C: 'static> Resuma
         if matches!(stop, Stop::Stray | Stop::Leaf) {
             // The frame may hold what is lent, so it goes before that does.
             self.stack.poisoned = true;
-            self.stack.clear();
+            if let Some(panic) = self.stack.clear() {
+                panic.resume();
+            }
         }
         (!matches!(stop, Stop::Yielded)).then_some(stop)
     }

@@ -1,7 +1,6 @@
 //! Functions that can be stored, as types; and how they are named where a coroutine starts.
 
 use std::future::Future;
-use std::marker::PhantomData;
 
 use crate::handle::{Co, Seed};
 use crate::point::Call;
@@ -27,13 +26,17 @@ pub trait Routine: Sized + 'static {
     ) -> impl Future<Output = Self::Output> + Send + 'f;
 }
 
-/// The right to take the arguments of a call of `R`.
+/// The arguments of a call of `R`, on their way into its body; none if the body is restored.
 #[doc(hidden)]
-pub struct Args<R>(PhantomData<fn() -> R>);
+pub struct Args<R: Routine>(Option<R::Args>);
 
-impl<R> Args<R> {
-    pub(crate) fn new() -> Self {
-        Args(PhantomData)
+impl<R: Routine> Args<R> {
+    pub(crate) fn new(call: Option<Call<R>>) -> Self {
+        Args(call.map(Call::into_args))
+    }
+
+    pub(crate) fn take(self) -> Option<R::Args> {
+        self.0
     }
 }
 

@@ -4,12 +4,13 @@
 use std::any::{TypeId, type_name};
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use leno_context::user;
 use serde::de::DeserializeOwned;
 use serde_reflection::{Samples, Tracer, TracerConfig};
 
 use crate::describe::id_of;
+use crate::error::panic_text;
 
 thread_local! {
     static KNOWN: RefCell<HashMap<TypeId, u32>> = RefCell::default();
@@ -33,11 +34,13 @@ fn of<T: DeserializeOwned + 'static>() -> u32 {
 
 /// The structure of a type, for people. Where it cannot be found out, the type's name stands for it.
 pub(crate) fn describe<T: DeserializeOwned + 'static>() -> String {
-    let traced = catch_unwind(AssertUnwindSafe(|| {
+    let traced = user::call(|| {
         let mut tracer = Tracer::new(TracerConfig::default());
         let (format, _) = tracer.trace_type::<T>(&Samples::new()).ok()?;
         let known = tracer.registry().ok()?;
         Some(if known.is_empty() { format!("{format:?}") } else { format!("{format:?} {known:?}") })
-    }));
+    });
+    // One that panics cannot be traced; an exit goes on.
+    let traced = traced.map_err(panic_text);
     traced.ok().flatten().unwrap_or_else(|| format!("opaque {}", type_name::<T>()))
 }

@@ -71,17 +71,20 @@ impl<Y: Send + 'static, I: Send + 'static, T: Send + 'static, C: 'static> Resuma
             return Err(StoreError::Completed);
         }
         let link = self.stack.owner.link();
-        let transfer = Transfer::Write(Writer::new(format, buffer, frames));
-        let during = During::new(link.core(), transfer);
         let scope = scope::write();
-        self.stack.poll_all();
+        let transfer = Transfer::Write(Writer::new(format, buffer, frames, scope.id()));
+        let during = During::new(link.core(), transfer);
+        let captured = self.stack.poll_all();
         drop(scope);
-        match link.core().transfer.take().map(|transfer| *transfer) {
-            Some(Transfer::Write(writer)) => {
-                drop(during);
-                Ok(writer)
+        let transfer = link.core().transfer.take();
+        drop(during);
+        match transfer.map(|transfer| *transfer) {
+            Some(Transfer::Write(mut writer)) => {
+                writer.pass_on();
+                if captured { Ok(writer) } else { Err(StoreError::Poisoned) }
             }
-            _ => unreachable!("what is written into stays where it was put"),
+            // A body that was written by hand has kept it.
+            _ => Err(StoreError::Poisoned),
         }
     }
 
@@ -100,20 +103,21 @@ impl<Y: Send + 'static, I: Send + 'static, T: Send + 'static, C: 'static> Resuma
         F: Entry<R, A>,
     {
         drop(entry);
-        let reader = Reader::new(image, options)?;
+        let scope = scope::read(&options.bindings);
+        let reader = Reader::new(image, options, scope.id())?;
         let mut this = Self::empty();
         let link = this.stack.owner.link();
         this.stack.reserve(reader.left());
         this.stack.push(frame_of::<R>(link, None));
         let during = During::new(link.core(), Transfer::Read(reader));
-        let scope = scope::read(&options.bindings);
         this.stack.run_first();
         let stop = this.stack.run_on();
         drop(scope);
         let mut transfer = link.core().transfer.take();
         drop(during);
         let Some(Transfer::Read(reader)) = transfer.as_deref_mut() else {
-            unreachable!("what is read from stays where it was put")
+            // A body that was written by hand has panicked, and caught it, while it had the reader.
+            return Err(RestoreError::NoFrame);
         };
         reader.finish(matches!(stop, Stop::Leaf)).map(|()| this)
     }

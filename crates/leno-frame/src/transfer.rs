@@ -1,10 +1,11 @@
 //! Frames on their way into an image or out of one.
 
 use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use leno_context::user::{self, Panic};
 
 use crate::describe::{Function, Place};
-use crate::error::{StoreError, panic_text};
+use crate::error::{StoreError, panicked};
 use crate::image::reader::Reader;
 use crate::image::writer::Writer;
 use crate::persist::Persist;
@@ -39,7 +40,9 @@ impl<'a> Capture<'a> {
         let (mut transfer, place) = (home.take(), function.place(point));
         let asking = match transfer.as_deref_mut() {
             Some(Transfer::Write(writer)) => writer.begin(function, place),
-            _ => unreachable!("frames are being stored"),
+            _ => {
+                panic!("a frame is captured while its coroutine is stored, and not at other times")
+            }
         };
         Capture { home, transfer, function, place, asking, shape: 0, count: 0 }
     }
@@ -54,16 +57,23 @@ impl<'a> Capture<'a> {
 
     /// Writes a local. Out of line: one copy for each type, not for each suspension.
     ///
-    /// A `Serialize` that panics is an error: the frame must not unwind, or it could not go on.
+    /// A `Serialize` that panics is an error: the frame must not unwind, or it could not go on. An exit is raised
+    /// again when all frames wait as before. After either nothing more is written.
     #[inline(never)]
     pub fn put<T: Persist>(&mut self, name: &'static str, value: &T) {
-        if self.asking {
-            self.shape = self.shape.wrapping_add(shape::at::<T>(self.count));
-        }
-        let first = self.count == 0;
+        let (first, count) = (self.count == 0, self.count);
         self.count += 1;
+        if self.asking {
+            match user::call(|| shape::at::<T>(count)) {
+                Ok(shape) => self.shape = self.shape.wrapping_add(shape),
+                Err(exit) => return self.fail(name, Err(exit)),
+            }
+        }
         let Some(writer) = self.writer() else { return };
-        let put = catch_unwind(AssertUnwindSafe(|| writer.put(first, name, value)));
+        if writer.has_failed() {
+            return;
+        }
+        let put = user::call(|| writer.put(first, name, value));
         if !matches!(put, Ok(Ok(()))) {
             self.fail(name, put);
         }
@@ -71,13 +81,18 @@ impl<'a> Capture<'a> {
 
     #[cold]
     #[inline(never)]
-    fn fail(&mut self, local: &'static str, put: std::thread::Result<Result<(), String>>) {
-        let cause = match put {
-            Ok(put) => put.err().unwrap_or_default(),
-            Err(payload) => format!("its `Serialize` panicked: {}", panic_text(&*payload)),
-        };
+    fn fail(&mut self, local: &'static str, put: Result<Result<(), String>, Panic>) {
         let (function, point) = (self.function.name, self.place.label);
-        if let Some(writer) = self.writer() {
+        let Some(writer) = self.writer() else { return };
+        let cause = match put {
+            Ok(put) => Some(put.err().unwrap_or_default()),
+            Err(panic) if panic.is_exit() => {
+                writer.exit(panic);
+                None
+            }
+            Err(panic) => Some(panicked("Serialize", panic)),
+        };
+        if let Some(cause) = cause {
             writer.fail(StoreError::Encode { function, point, local, cause });
         }
     }

@@ -1,10 +1,8 @@
-//! Reads postcard with limits: on how deep values are nested, because reading goes as deep on the native
-//! stack, and on how many items there are, because items without a size cost no bytes.
+//! Reads values within [`Limits`].
 //!
-//! A deserializer around postcard's. Only what contains other values is wrapped; numbers and text go
+//! A deserializer around postcard's and serde_json's. Only what contains other values is wrapped; numbers and text go
 //! straight through.
 
-use std::cell::Cell;
 use std::fmt;
 
 use serde::de::{
@@ -12,61 +10,28 @@ use serde::de::{
     VariantAccess, Visitor,
 };
 
-use crate::scope;
-
-/// How deep values may be nested unless `Options::nesting` says otherwise: as deep as serde_json reads. At
-/// 1,024 a debug build with a sanitizer overflowed the stack of a thread.
-pub(crate) const NESTING: usize = 128;
-
-/// What may still be read.
-struct Limits {
-    nesting: Cell<usize>,
-    items: Cell<usize>,
-}
+use super::limits::Limits;
 
 /// Reads a value, and says what is left of the bytes.
-pub(crate) fn read<T: DeserializeOwned>(
-    bytes: &[u8],
-    nesting: usize,
-) -> postcard::Result<(T, &[u8])> {
-    let items = bytes.len().saturating_mul(16).saturating_add(1 << 16);
-    let limits = Limits { nesting: Cell::new(nesting), items: Cell::new(items) };
+pub(crate) fn read<'b, T: DeserializeOwned>(
+    bytes: &'b [u8],
+    limits: &Limits,
+) -> postcard::Result<(T, &'b [u8])> {
     let mut reader = postcard::Deserializer::from_bytes(bytes);
-    let value = T::deserialize(Bounded(&mut reader, &limits))?;
+    let value = T::deserialize(Bounded(&mut reader, limits))?;
     Ok((value, reader.finalize()?))
 }
 
-impl Limits {
-    /// Runs `read` one level deeper.
-    #[inline]
-    fn deeper<T, E: Error>(&self, read: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
-        let Some(left) = self.nesting.get().checked_sub(1) else {
-            return Err(refuse("it is nested too deeply; see `Options::nesting`"));
-        };
-        self.nesting.set(left);
-        let result = read();
-        self.nesting.set(left + 1);
-        result
-    }
-
-    #[inline]
-    fn item<E: Error>(&self) -> Result<(), E> {
-        let left = self.items.get().checked_sub(1);
-        self.items.set(left.ok_or_else(|| refuse("it has more items than its bytes can mean"))?);
-        Ok(())
-    }
-}
-
-/// postcard does not keep the text of an error, so it is put aside.
-#[cold]
-#[inline(never)]
-fn refuse<E: Error>(why: &str) -> E {
-    scope::complain(why.to_owned());
-    E::custom(why)
+/// Reads a value of JSON that was parsed.
+pub(crate) fn read_json<T: DeserializeOwned>(
+    value: serde_json::Value,
+    limits: &Limits,
+) -> serde_json::Result<T> {
+    T::deserialize(Bounded(value, limits))
 }
 
 /// Anything that reads or is read, with the limits it passes on.
-struct Bounded<'l, X>(X, &'l Limits);
+pub(super) struct Bounded<'l, X>(pub X, pub &'l Limits);
 
 macro_rules! straight {
     ($($method:ident)*) => { $(
@@ -83,6 +48,15 @@ macro_rules! deeper {
         fn $method<V: Visitor<'de>>(self, $($arg: $ty,)* visitor: V) -> Result<V::Value, D::Error> {
             let limits = self.1;
             limits.deeper(|| self.0.$method($($arg,)* Bounded(visitor, limits)))
+        }
+    )* };
+}
+
+macro_rules! visits {
+    ($($method:ident($ty:ty))*) => { $(
+        #[inline]
+        fn $method<E: Error>(self, value: $ty) -> Result<V::Value, E> {
+            self.0.$method(value)
         }
     )* };
 }
@@ -118,7 +92,9 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Bounded<'_, D> {
         self.0.deserialize_unit_struct(name, visitor)
     }
 
+    #[inline]
     fn is_human_readable(&self) -> bool {
+        self.1.tell();
         self.0.is_human_readable()
     }
 }
@@ -130,9 +106,22 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Bounded<'_, V> {
         self.0.expecting(f)
     }
 
+    visits! {
+        visit_bool(bool) visit_i8(i8) visit_i16(i16) visit_i32(i32) visit_i64(i64) visit_i128(i128)
+        visit_u8(u8) visit_u16(u16) visit_u32(u32) visit_u64(u64) visit_u128(u128)
+        visit_f32(f32) visit_f64(f64) visit_char(char)
+        visit_str(&str) visit_borrowed_str(&'de str) visit_string(String)
+        visit_bytes(&[u8]) visit_borrowed_bytes(&'de [u8]) visit_byte_buf(Vec<u8>)
+    }
+
     #[inline]
     fn visit_none<E: Error>(self) -> Result<V::Value, E> {
         self.0.visit_none()
+    }
+
+    #[inline]
+    fn visit_unit<E: Error>(self) -> Result<V::Value, E> {
+        self.0.visit_unit()
     }
 
     #[inline]
@@ -178,12 +167,12 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Bounded<'_, A> {
         &mut self,
         seed: S,
     ) -> Result<Option<S::Value>, A::Error> {
-        self.1.item()?;
+        self.1.item::<S::Value, _>()?;
         self.0.next_element_seed(Bounded(seed, self.1))
     }
 
     fn size_hint(&self) -> Option<usize> {
-        self.0.size_hint()
+        self.1.in_advance(self.0.size_hint())
     }
 }
 
@@ -195,17 +184,18 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Bounded<'_, A> {
         &mut self,
         seed: S,
     ) -> Result<Option<S::Value>, A::Error> {
-        self.1.item()?;
+        self.1.item::<S::Value, _>()?;
         self.0.next_key_seed(Bounded(seed, self.1))
     }
 
     #[inline]
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
+        self.1.memory::<S::Value, _>()?;
         self.0.next_value_seed(Bounded(seed, self.1))
     }
 
     fn size_hint(&self) -> Option<usize> {
-        self.0.size_hint()
+        self.1.in_advance(self.0.size_hint())
     }
 }
 

@@ -3,17 +3,17 @@
 use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::bounded::{self, NESTING};
+use super::bounded;
+use super::limits::Limits;
 use super::reader::{Frame, Wrong, no_such_point, other_function, skip_locals};
 use super::{HEADER, Options, caught, varint};
 use crate::describe::{Function, id_of};
 use crate::error::{ImageError, RestoreError};
 use crate::persist::Persist;
-use crate::{scope, shape};
+use crate::shape;
 
 pub(super) struct Compact {
     bytes: Box<[u8]>,
-    nesting: usize,
     renames: HashMap<u32, u32>,
     /// How many frames were not begun yet.
     pub left: usize,
@@ -53,7 +53,6 @@ impl Compact {
         let renames = options.renames.iter();
         Ok(Compact {
             bytes: bytes.into(),
-            nesting: options.nesting.unwrap_or(NESTING),
             renames: renames.map(|(old, new)| (id_of(old), id_of(new))).collect(),
             left,
             start: at,
@@ -101,17 +100,22 @@ impl Compact {
     }
 
     #[inline]
-    pub(super) fn take<T: Persist>(&mut self, frame: &Frame, variable: u16) -> Result<T, Wrong> {
-        let (nesting, check) = (self.nesting, self.check);
+    pub(super) fn take<T: Persist>(
+        &mut self,
+        frame: &Frame,
+        variable: u16,
+        limits: &Limits,
+    ) -> Result<T, Wrong> {
+        let check = self.check;
         let Local { index, name, bytes } = self.find(frame, variable)?;
         if check == Check::Other {
             return Err(other_type::<T>(frame, name, "another hash"));
         }
-        let value = match caught(|| bounded::read::<T>(bytes, nesting)) {
+        let value = match caught(|| bounded::read::<T>(bytes, limits)) {
             Ok(Ok((value, []))) => value,
             Ok(Ok(_)) => return Err(other_type::<T>(frame, name, "bytes are left over")),
             Ok(Err(error)) => {
-                return Err(match scope::take_complaint() {
+                return Err(match limits.take_complaint() {
                     Some(cause) => frame.cannot_decode(name, cause),
                     None => other_type::<T>(frame, name, &error.to_string()),
                 });

@@ -1,10 +1,15 @@
 //! Images that people read and edit.
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
+use super::bounded::Bounded;
+use super::limits::Limits;
+use super::storing::Storing;
 use crate::error::ImageError;
 use crate::persist::Persist;
+use crate::scope::NO_TABLES;
 
 pub(crate) const START: &str = "{\"leno\":1,\"frames\":[";
 pub(crate) const END_OF_FRAME: &str = "}},";
@@ -70,13 +75,28 @@ impl JsonImage {
     }
 
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, ImageError> {
-        let image: JsonImage =
-            serde_json::from_slice(bytes).map_err(|error| ImageError::Json(error.to_string()))?;
+        let limits = Limits::reading_json(bytes.len(), None, NO_TABLES);
+        let mut reader = serde_json::Deserializer::from_slice(bytes);
+        let image = JsonImage::deserialize(Bounded(&mut reader, &limits))
+            .and_then(|image| reader.end().map(|()| image))
+            .map_err(|error| ImageError::Json(error.to_string()))?;
         if image.leno == super::VERSION { Ok(image) } else { Err(ImageError::Version(image.leno)) }
     }
 
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        serde_json::to_vec_pretty(self).expect("names and values that came from JSON are JSON")
+        let mut writer = serde_json::Serializer::pretty(Vec::new());
+        let written = self.serialize(Storing(&mut writer, &Limits::writing(NO_TABLES)));
+        written.unwrap_or_else(|error| panic!("these frames cannot be written: {error}"));
+        writer.into_inner()
+    }
+
+    /// How many frames there are. What they hold is only skipped, which does not recurse.
+    pub(crate) fn depth(bytes: &[u8]) -> usize {
+        #[derive(Deserialize)]
+        struct Outline {
+            frames: Vec<IgnoredAny>,
+        }
+        serde_json::from_slice::<Outline>(bytes).map_or(0, |image| image.frames.len())
     }
 }
 
@@ -88,15 +108,29 @@ pub(crate) fn begin(bytes: &mut Vec<u8>, function: &str, label: &str) {
     bytes.extend_from_slice(b",\"locals\":{");
 }
 
-pub(crate) fn put<T: Persist>(bytes: &mut Vec<u8>, name: &str, value: &T) -> Result<(), String> {
+pub(crate) fn put<T: Persist>(
+    bytes: &mut Vec<u8>,
+    name: &str,
+    value: &T,
+    limits: &Limits,
+) -> Result<(), String> {
     text(bytes, name);
     bytes.push(b':');
-    serde_json::to_writer(bytes, value).map_err(|error| error.to_string())
+    write(bytes, value, limits)
 }
 
-pub(crate) fn put_yielded<T: Persist>(bytes: &mut Vec<u8>, value: &T) -> Result<(), String> {
+pub(crate) fn put_yielded<T: Persist>(
+    bytes: &mut Vec<u8>,
+    value: &T,
+    limits: &Limits,
+) -> Result<(), String> {
     bytes.extend_from_slice(b",\"yielded\":");
-    serde_json::to_writer(bytes, value).map_err(|error| error.to_string())
+    write(bytes, value, limits)
+}
+
+fn write<T: Persist>(bytes: &mut Vec<u8>, value: &T, limits: &Limits) -> Result<(), String> {
+    let mut writer = serde_json::Serializer::new(bytes);
+    value.serialize(Storing(&mut writer, limits)).map_err(|error| error.to_string())
 }
 
 fn text(bytes: &mut Vec<u8>, text: &str) {

@@ -12,27 +12,32 @@
 //!
 //! Images are untrusted. [`Image::from_bytes`] checks what can be checked without knowing the code; what
 //! it has accepted can be walked without another check. Whatever the bytes, the answer is an error and
-//! not a panic, and memory is bounded by their number.
+//! not a panic, and memory is bounded by their number. Values are read and written only as deep as the stack has
+//! room for, also on the smallest stack of a coroutine.
 
 pub(crate) mod bounded;
 pub(crate) mod checksum;
 mod compact;
 pub(crate) mod json;
+pub(crate) mod limits;
 mod options;
 pub(crate) mod reader;
+mod storing;
 pub(crate) mod varint;
 pub(crate) mod writer;
 
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use leno_context::user;
 
 pub use json::FrameImage;
 pub use options::Options;
 
-use crate::error::{ImageError, RestoreError, panic_text};
+use crate::error::{ImageError, RestoreError, panicked};
 use crate::persist::Persist;
 use crate::scope;
 use json::JsonImage;
+use limits::Limits;
 
 /// How an image is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -60,8 +65,8 @@ impl Image {
     /// An image from bytes that came from anywhere.
     ///
     /// # Errors
-    /// If they are not an image, or a damaged one. Whether an image fits this build is found out when it
-    /// is restored.
+    /// If they are not an image, or a damaged one; if they are JSON that is nested more than 128 levels deep, or deeper
+    /// than the stack has room for. Whether an image fits this build is found out when it is restored.
     pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Self, ImageError> {
         let bytes = bytes.into();
         if bytes.first().is_some_and(|first| *first == b'{' || first.is_ascii_whitespace()) {
@@ -108,12 +113,16 @@ impl Image {
     /// # Errors
     /// If it cannot be read as a `Y`.
     pub fn yielded<Y: Persist>(&self, options: &Options) -> Result<Option<Y>, RestoreError> {
-        let _scope = scope::read(&options.bindings);
-        let wrong = |cause: String| RestoreError::Yielded(scope::take_complaint().unwrap_or(cause));
+        let (scope, bytes) = (scope::read(&options.bindings), self.bytes.len());
+        let limits = match self.format {
+            Format::Json => Limits::reading_json(bytes, Some(options), scope.id()),
+            Format::Postcard => Limits::reading(bytes, Some(options), scope.id()),
+        };
+        let wrong = |cause: String| RestoreError::Yielded(limits.take_complaint().unwrap_or(cause));
         match self.format {
             Format::Json => {
                 let Some(value) = JsonImage::parse(&self.bytes)?.yielded else { return Ok(None) };
-                let read = caught(|| serde_json::from_value(value)).map_err(wrong)?;
+                let read = caught(|| bounded::read_json(value, &limits)).map_err(wrong)?;
                 read.map(Some).map_err(|error| wrong(error.to_string()))
             }
             Format::Postcard => {
@@ -122,8 +131,7 @@ impl Image {
                     let now = crate::shape::describe::<Y>();
                     return Err(wrong(format!("it is of another type than {now}")));
                 }
-                let nesting = options.nesting.unwrap_or(bounded::NESTING);
-                match caught(|| bounded::read::<Y>(bytes, nesting)).map_err(wrong)? {
+                match caught(|| bounded::read::<Y>(bytes, &limits)).map_err(wrong)? {
                     Ok((value, [])) => Ok(Some(value)),
                     Ok(_) => Err(wrong("bytes are left over".into())),
                     Err(error) => Err(wrong(error.to_string())),
@@ -133,6 +141,9 @@ impl Image {
     }
 
     /// A JSON image of these frames, perhaps edited ones.
+    ///
+    /// # Panics
+    /// If their values are nested deeper than the stack has room for.
     pub fn from_frames(frames: Vec<FrameImage>) -> Self {
         Image { format: Format::Json, bytes: JsonImage::new(frames).to_bytes() }
     }
@@ -140,7 +151,7 @@ impl Image {
     /// How many frames it has.
     pub fn depth(&self) -> usize {
         match self.format {
-            Format::Json => JsonImage::parse(&self.bytes).map_or(0, |image| image.frames.len()),
+            Format::Json => JsonImage::depth(&self.bytes),
             Format::Postcard => {
                 let mut at = HEADER;
                 varint::get(&self.bytes, &mut at).unwrap_or(0)
@@ -164,6 +175,5 @@ impl fmt::Debug for Image {
 
 /// Runs a user's `Deserialize`: one that panics is an error, whatever bytes it was given.
 fn caught<T>(read: impl FnOnce() -> T) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(read))
-        .map_err(|payload| format!("its `Deserialize` panicked: {}", panic_text(&*payload)))
+    user::call(read).map_err(|panic| panicked("Deserialize", panic))
 }

@@ -16,6 +16,7 @@ pub struct Options {
     pub(crate) renames: HashMap<String, String>,
     pub(crate) migrate: Option<Migrate>,
     pub(crate) nesting: Option<usize>,
+    pub(crate) memory: Option<usize>,
 }
 
 impl Options {
@@ -40,10 +41,19 @@ impl Options {
     }
 
     /// How deep the values in a compact image may be nested, 128 unless said otherwise: reading them goes
-    /// as deep on the native stack. (In JSON it is always 128.)
+    /// as deep on the native stack. (In JSON it is always 128.) Where the stack has room for fewer levels, that many
+    /// are read.
     #[must_use]
     pub fn nesting(mut self, levels: usize) -> Self {
         self.nesting = Some(levels);
+        self
+    }
+
+    /// How much memory the items of the collections in an image may take, in bytes: unless said otherwise 16 MiB, and
+    /// 1 KiB for each byte of the image. Items may take no bytes there, but memory here.
+    #[must_use]
+    pub fn memory(mut self, bytes: usize) -> Self {
+        self.memory = Some(bytes);
         self
     }
 

@@ -10,7 +10,8 @@ use serde_json::{Map, Value};
 use super::checksum::checksum;
 use super::compact::Compact;
 use super::json::JsonImage;
-use super::{Format, FrameImage, HEADER, Image, MAGIC, Options, VERSION, caught, varint};
+use super::limits::Limits;
+use super::{Format, FrameImage, HEADER, Image, MAGIC, Options, VERSION, bounded, caught, varint};
 use crate::describe::{Function, Place};
 use crate::error::{ImageError, RestoreError};
 use crate::persist::Persist;
@@ -83,6 +84,8 @@ pub(crate) struct Reader {
     depth: usize,
     frame: Option<Frame>,
     error: Option<Wrong>,
+    /// Of the whole image.
+    limits: Limits,
 }
 
 /// Why a frame cannot be restored; in a box, because it is large and what is read mostly is not.
@@ -128,9 +131,13 @@ struct Json {
 }
 
 impl Reader {
-    pub(crate) fn new(image: &Image, options: &Options) -> Result<Self, ImageError> {
-        let source = match image.format {
-            Format::Postcard => Source::Compact(Compact::new(&image.bytes, options)?),
+    pub(crate) fn new(image: &Image, options: &Options, scope: u64) -> Result<Self, ImageError> {
+        let bytes = image.bytes.len();
+        let (source, limits) = match image.format {
+            Format::Postcard => {
+                let source = Source::Compact(Compact::new(&image.bytes, options)?);
+                (source, Limits::reading(bytes, Some(options), scope))
+            }
             Format::Json => {
                 let mut frames = JsonImage::parse(&image.bytes)?.frames;
                 for frame in &mut frames {
@@ -141,10 +148,11 @@ impl Reader {
                         migrate(frame);
                     }
                 }
-                Source::Json(Json { frames: frames.into_iter(), locals: Map::new() })
+                let source = Source::Json(Json { frames: frames.into_iter(), locals: Map::new() });
+                (source, Limits::reading_json(bytes, Some(options), scope))
             }
         };
-        Ok(Reader { source, depth: 0, frame: None, error: None })
+        Ok(Reader { source, depth: 0, frame: None, error: None, limits })
     }
 
     /// How many frames are to come. The image has been checked: each has its bytes.
@@ -173,8 +181,8 @@ impl Reader {
     pub(crate) fn take<T: Persist>(&mut self, variable: u16) -> Option<T> {
         let frame = self.frame?;
         let value = match &mut self.source {
-            Source::Compact(source) => source.take(&frame, variable),
-            Source::Json(source) => source.take(&frame, variable),
+            Source::Compact(source) => source.take(&frame, variable, &self.limits),
+            Source::Json(source) => source.take(&frame, variable, &self.limits),
         };
         self.or_fail(value)
     }
@@ -224,14 +232,19 @@ impl Json {
         Ok(point)
     }
 
-    fn take<T: Persist>(&mut self, frame: &Frame, variable: u16) -> Result<T, Wrong> {
+    fn take<T: Persist>(
+        &mut self,
+        frame: &Frame,
+        variable: u16,
+        limits: &Limits,
+    ) -> Result<T, Wrong> {
         let Some((_, local)) = frame.place.locals.iter().find(|(known, _)| *known == variable)
         else {
             return Err(RestoreError::NoFrame.into());
         };
         let found = self.locals.remove(*local);
         let missing = found.is_none();
-        match caught(|| serde_json::from_value(found.unwrap_or(Value::Null))) {
+        match caught(|| bounded::read_json(found.unwrap_or(Value::Null), limits)) {
             Ok(Ok(value)) => Ok(value),
             Ok(Err(_)) if missing => {
                 let (function, point) = (frame.function.name, frame.place.label);

@@ -1,14 +1,16 @@
 //! Frames into bytes.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::Relaxed;
 
+use leno_context::user::{self, Panic};
 use postcard::ser_flavors::Flavor;
 
 use super::checksum::checksum;
+use super::limits::Limits;
+use super::storing::Storing;
 use super::{Format, HEADER, Image, MAGIC, VERSION, json, varint};
 use crate::describe::{Function, Place};
-use crate::error::{StoreError, panic_text};
+use crate::error::{StoreError, panicked};
 use crate::persist::Persist;
 use crate::shape;
 
@@ -18,12 +20,15 @@ pub(crate) struct Writer {
     /// Where the shape of the current frame is.
     head: usize,
     error: Option<StoreError>,
+    /// An exit that a `Serialize` has passed on.
+    exit: Option<Panic>,
     /// Whether frames may still come; of JSON only.
     open: bool,
+    limits: Limits,
 }
 
 impl Writer {
-    pub(crate) fn new(format: Format, mut bytes: Vec<u8>, frames: usize) -> Self {
+    pub(crate) fn new(format: Format, mut bytes: Vec<u8>, frames: usize, scope: u64) -> Self {
         bytes.clear();
         // What small frames take; larger ones let it grow.
         bytes.reserve(HEADER + 32 * frames.min(1024));
@@ -36,7 +41,15 @@ impl Writer {
             }
             Format::Json => bytes.extend_from_slice(json::START.as_bytes()),
         }
-        Writer { format, bytes, head: 0, error: None, open: true }
+        Writer {
+            format,
+            bytes,
+            head: 0,
+            error: None,
+            exit: None,
+            open: true,
+            limits: Limits::writing(scope),
+        }
     }
 
     /// Begins a frame: whether its shape is to be found out. Once it is known, its place alone says what it is,
@@ -73,8 +86,11 @@ impl Writer {
         match self.format {
             Format::Postcard => {
                 self.bytes.push(0);
-                let done = postcard::serialize_with_flavor(value, Append(&mut self.bytes));
-                done.map_err(|error| error.to_string())?;
+                let mut writer = postcard::Serializer { output: Append(&mut self.bytes) };
+                let done = value.serialize(Storing(&mut writer, &self.limits));
+                done.map_err(|error| {
+                    self.limits.take_complaint().unwrap_or_else(|| error.to_string())
+                })?;
                 let length = self.bytes.len() - start - 1;
                 if length < 0x80 {
                     self.bytes[start] = length as u8;
@@ -87,7 +103,7 @@ impl Writer {
                 if !first {
                     self.bytes.push(b',');
                 }
-                json::put(&mut self.bytes, name, value)
+                json::put(&mut self.bytes, name, value, &self.limits)
             }
         }
     }
@@ -118,23 +134,23 @@ impl Writer {
 
     /// The value the coroutine is suspended with. After the frames.
     pub(crate) fn put_yielded<T: Persist>(&mut self, value: &T) {
-        let put = catch_unwind(AssertUnwindSafe(|| match self.format {
+        if self.has_failed() {
+            return;
+        }
+        let put = user::call(|| match self.format {
             Format::Postcard => {
                 self.bytes.extend_from_slice(&shape::at::<T>(0).to_le_bytes());
                 self.put(true, "", value)
             }
             Format::Json => {
                 self.end_of_frames();
-                json::put_yielded(&mut self.bytes, value)
+                json::put_yielded(&mut self.bytes, value, &self.limits)
             }
-        }));
+        });
         match put {
             Ok(Ok(())) => {}
             Ok(Err(cause)) => self.fail(StoreError::Yielded(cause)),
-            Err(payload) => {
-                let text = panic_text(&*payload);
-                self.fail(StoreError::Yielded(format!("its `Serialize` panicked: {text}")));
-            }
+            Err(panic) => self.fail(StoreError::Yielded(panicked("Serialize", panic))),
         }
     }
 
@@ -144,6 +160,23 @@ impl Writer {
         }
         self.bytes.extend_from_slice(json::END_OF_FRAMES.as_bytes());
         self.open = false;
+    }
+
+    /// Whether there will be no image.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.error.is_some() || self.exit.is_some()
+    }
+
+    /// Keeps an exit until all frames wait again.
+    pub(crate) fn exit(&mut self, exit: Panic) {
+        self.exit = user::first(self.exit.take(), Some(exit));
+    }
+
+    /// Passes on the exit that was kept, if there is one.
+    pub(crate) fn pass_on(&mut self) {
+        if let Some(exit) = self.exit.take() {
+            exit.resume();
+        }
     }
 
     /// Keeps the first error.

@@ -47,8 +47,7 @@ mod body;
 mod error;
 mod record;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
+use leno_context::user;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -116,7 +115,7 @@ impl<B> Journaled<B> {
     /// the input is given back.
     ///
     /// # Panics
-    /// If the body panics. Its journal is that of the time before.
+    /// If the body panics, or the `Serialize` of what it answers. Its journal is that of the time before.
     pub fn resume<I>(&mut self, input: I) -> Result<Answer<B, I>, RecordError<I>>
     where
         I: Serialize,
@@ -133,8 +132,8 @@ impl<B> Journaled<B> {
         };
         self.ended = Some(Ended::Poisoned);
         let state = self.body.go(input);
-        self.ended = ended(&state);
         self.journal.went_on(&bytes, &state);
+        self.ended = ended(&state);
         Ok(state)
     }
 
@@ -242,6 +241,5 @@ fn ended<Y, T>(state: &State<Y, T>) -> Option<Ended> {
 
 /// Runs a body that is replayed: where it did not panic before, a panic is a difference.
 fn caught<R>(step: usize, go: impl FnOnce() -> R) -> Result<R, JournalError> {
-    catch_unwind(AssertUnwindSafe(go))
-        .map_err(|payload| JournalError::Panicked { step, cause: panic_text(&*payload) })
+    user::call(go).map_err(|panic| JournalError::Panicked { step, cause: panic_text(panic) })
 }

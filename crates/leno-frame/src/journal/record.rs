@@ -11,10 +11,12 @@ use serde::de::DeserializeOwned;
 
 use super::JournalError;
 use crate::error::ImageError;
-use crate::image::bounded::{NESTING, read};
+use crate::image::bounded::read;
 use crate::image::checksum::checksum;
+use crate::image::limits::Limits;
 use crate::image::{HEADER, Image, VERSION, varint};
 use crate::resumable::State;
+use crate::scope::NO_TABLES;
 use crate::shape;
 
 const MAGIC: [u8; 2] = *b"LJ";
@@ -194,8 +196,10 @@ impl Journal {
         input: &[u8],
         state: &State<Y, T>,
     ) {
+        // First what may panic.
+        let answer = digest(state);
         put(&mut self.entries, input);
-        self.entries.extend_from_slice(&digest(state).to_le_bytes());
+        self.entries.extend_from_slice(&answer.to_le_bytes());
         self.count += 1;
     }
 
@@ -260,10 +264,11 @@ fn get<'a>(bytes: &'a [u8], at: &mut usize) -> Result<&'a [u8], JournalError> {
 }
 
 fn value<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
-    match read::<T>(bytes, NESTING) {
+    let limits = Limits::reading(bytes.len(), None, NO_TABLES);
+    match read::<T>(bytes, &limits) {
         Ok((value, [])) => Ok(value),
         Ok(_) => Err("bytes are left over".into()),
-        Err(error) => Err(error.to_string()),
+        Err(error) => Err(limits.take_complaint().unwrap_or_else(|| error.to_string())),
     }
 }
 

@@ -26,19 +26,20 @@ pub(crate) enum Signal {
 pub(crate) struct Core<Y, I, C> {
     pub yielded: Cell<Option<Y>>,
     pub input: Cell<Option<I>>,
-    /// A frame that was called and is to be polled next.
+    /// A frame that was called and is to be polled next. None is put here once frames are dropped: it could not be
+    /// dropped before the core.
     pub called: Cell<Option<Frame>>,
     /// A frame that is done, for its caller.
     pub returned: Cell<Option<Frame>>,
     /// See `lent`: set only while a coroutine is driven.
     pub context: Cell<Option<NonNull<C>>>,
-    /// See `lent`: set only until a new frame was polled once.
-    pub arguments: Cell<Option<NonNull<()>>>,
     pub signal: Cell<Signal>,
     /// Whether each new frame reads what it holds and goes to its suspension.
     pub restoring: Cell<bool>,
     /// While capturing or restoring: where frames go to or come from.
     pub transfer: Cell<Option<Box<Transfer>>>,
+    /// Whether its frames are dropped, or were: it makes no more of them.
+    pub ended: Cell<bool>,
 }
 
 impl<Y, I, C> Core<Y, I, C> {
@@ -49,10 +50,10 @@ impl<Y, I, C> Core<Y, I, C> {
             called: Cell::new(None),
             returned: Cell::new(None),
             context: Cell::new(None),
-            arguments: Cell::new(None),
             signal: Cell::new(Signal::None),
             restoring: Cell::new(false),
             transfer: Cell::new(None),
+            ended: Cell::new(false),
         }
     }
 }
