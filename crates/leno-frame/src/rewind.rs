@@ -26,6 +26,9 @@ impl Taken<'_> {
     /// A local of the frame. Out of line: one copy for each type, not for each suspension.
     #[inline(never)]
     pub fn take<T: Persist>(&mut self, variable: u16) -> Option<T> {
+        if !self.reader.has_room(variable, size_of::<T>()) {
+            return None;
+        }
         self.reader.take(variable)
     }
 

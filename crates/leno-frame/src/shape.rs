@@ -4,7 +4,9 @@
 use std::any::{TypeId, type_name};
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::thread;
 
+use leno_context::overflow::stack_left;
 use leno_context::user;
 use serde::de::DeserializeOwned;
 use serde_reflection::{Samples, Tracer, TracerConfig};
@@ -32,8 +34,25 @@ fn of<T: DeserializeOwned + 'static>() -> u32 {
     hash
 }
 
+/// How much stack there must be for looking at a type here, which goes as deep as types are nested in one another.
+const ROOM: usize = 128 << 10;
+
 /// The structure of a type, for people. Where it cannot be found out, the type's name stands for it.
+///
+/// Where there is little stack, as in a coroutine, a thread is made for it: it is done once for each type and thread.
 pub(crate) fn describe<T: DeserializeOwned + 'static>() -> String {
+    if stack_left().is_some_and(|left| left < ROOM) {
+        let thread = thread::Builder::new().name("leno-shape".into()).stack_size(16 * ROOM);
+        if let Ok(thread) = thread.spawn(trace::<T>)
+            && let Ok(traced) = thread.join()
+        {
+            return traced;
+        }
+    }
+    trace::<T>()
+}
+
+fn trace<T: DeserializeOwned + 'static>() -> String {
     let traced = user::call(|| {
         let mut tracer = Tracer::new(TracerConfig::default());
         let (format, _) = tracer.trace_type::<T>(&Samples::new()).ok()?;

@@ -414,3 +414,24 @@ both! {
         }
     }
 }
+
+both! {
+    raw_identifiers: 6; {
+        async fn main(co: &mut H, r#type: i64) -> (i64, String) {
+            let r#match = r#type + 1;
+            let mut r#loop = 0;
+            let r#in = 'r#for: loop {
+                if r#loop > 3 {
+                    break 'r#for r#loop;
+                }
+                let r#box = side(co.ctx(), r#loop);
+                r#loop += co.suspend(r#box).await.max(1);
+            };
+            let Some(r#ref) = Some(r#in).filter(|r#in| *r#in > 0) else {
+                return (co.suspend(r#match).await, String::new());
+            };
+            let r#await = format!("{match} {type}");
+            (co.suspend(r#ref).await + r#match, r#await)
+        }
+    }
+}

@@ -191,6 +191,99 @@ fn nothing_a_quintillion_times_is_refused() {
     assert!(Resumable::restore(growing, &image, &Options::new()).is_err());
 }
 
+/// Takes no byte of an image, and a KiB of memory.
+#[derive(serde::Serialize, serde::Deserialize, Clone)]
+struct Hollow {
+    #[serde(skip, default = "empty")]
+    cache: [u64; 128],
+}
+
+fn empty() -> [u64; 128] {
+    [0; 128]
+}
+
+#[resumable]
+async fn hollow(co: &mut Co<u32, u32>, count: usize, deeper: u32) -> usize {
+    let all = vec![Hollow { cache: [0; 128] }; count];
+    if deeper > 0 {
+        hollow(co, count, deeper - 1).await;
+    } else {
+        co.suspend(1).await;
+    }
+    all.iter().map(|hollow| hollow.cache.len()).sum()
+}
+
+fn hollow_image(count: usize, deeper: u32) -> Image {
+    let (mut co, _) = Resumable::start(&mut (), hollow, (count, deeper));
+    co.snapshot(Format::Postcard).unwrap()
+}
+
+/// Memory is bounded on its own, where items take more of it than bytes: of a local, and of all frames together.
+#[test]
+#[cfg_attr(miri, ignore = "it makes some ten thousand items, which takes the interpreter minutes")]
+fn items_that_take_memory_but_no_bytes_are_bounded() {
+    let restore = |image: &Image, options: &Options| {
+        Resumable::<u32, u32, usize>::restore(hollow, image, options).map(|co| co.depth())
+    };
+    assert_eq!(restore(&hollow_image(1_000, 0), &Options::new()), Ok(1));
+    for image in [hollow_image(30_000, 0), hollow_image(1_000, 100)] {
+        let error = restore(&image, &Options::new()).unwrap_err().to_string();
+        assert!(error.contains("`Options::memory`"), "{error}");
+        assert!(restore(&image, &Options::new().memory(usize::MAX)).is_ok());
+    }
+}
+
+/// What is said to come, as its `Deserialize` hears it.
+#[derive(serde::Serialize, Default)]
+struct Hinted(Vec<u8>);
+
+impl<'de> serde::Deserialize<'de> for Hinted {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Hears;
+        impl<'de> serde::de::Visitor<'de> for Hears {
+            type Value = Hinted;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a list")
+            }
+
+            fn visit_seq<A: serde::de::SeqAccess<'de>>(
+                self,
+                mut items: A,
+            ) -> Result<Hinted, A::Error> {
+                let hint = items.size_hint().unwrap_or_default();
+                assert!(hint < 1_000, "room for {hint} items is asked for");
+                let mut all = Vec::new();
+                while let Some(item) = items.next_element()? {
+                    all.push(item);
+                }
+                Ok(Hinted(all))
+            }
+        }
+        deserializer.deserialize_seq(Hears)
+    }
+}
+
+#[resumable]
+async fn hinted(co: &mut Co<u32, u32>) -> usize {
+    let all = Hinted(vec![1, 2, 3]);
+    co.suspend(1).await;
+    all.0.len()
+}
+
+/// Room is made in advance for as many items as the image has bytes, and not for as many as it says.
+#[test]
+fn no_room_is_made_in_advance_for_items_that_cannot_be_there() {
+    let (mut co, _) = Resumable::start(&mut (), hinted, ());
+    let mut bytes = co.snapshot(Format::Postcard).unwrap().into_bytes();
+    let list = bytes.len() - 5;
+    assert_eq!(bytes[list..], [4, 3, 1, 2, 3]);
+    bytes.splice(list.., [8, 0xff, 0xff, 0xff, 0xff, 0x0f, 1, 2, 3]);
+    let image = Image::from_bytes(mended(bytes)).unwrap();
+    let error = Resumable::restore(hinted, &image, &Options::new()).unwrap_err().to_string();
+    assert!(!error.contains("asked for"), "{error}");
+}
+
 /// A `main` that returns an error prints its `Debug`.
 #[test]
 fn errors_are_printed_as_they_are_told() {

@@ -177,6 +177,24 @@ impl Reader {
         Some(point as u32 + 1)
     }
 
+    /// Whether there is stack for taking a local of this size, which is on it several times meanwhile; asked before the
+    /// first of these is.
+    pub(crate) fn has_room(&mut self, variable: u16, size: usize) -> bool {
+        let Err(cause) = self.limits.room(size) else { return true };
+        self.no_room(variable, cause);
+        false
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn no_room(&mut self, variable: u16, cause: String) {
+        let Some(frame) = self.frame else { return };
+        let local = frame.place.locals.iter().find(|(known, _)| *known == variable);
+        let local = local.map_or("?", |(_, local)| *local);
+        let error = frame.cannot_decode(local, cause);
+        self.error.get_or_insert(error);
+    }
+
     #[inline]
     pub(crate) fn take<T: Persist>(&mut self, variable: u16) -> Option<T> {
         let frame = self.frame?;
