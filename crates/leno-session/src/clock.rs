@@ -1,6 +1,7 @@
 //! Times in stores: milliseconds since 1970.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Later than everything.
 pub(crate) const FAR: i64 = i64::MAX;
@@ -10,6 +11,13 @@ const LONG: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
 pub(crate) fn now() -> i64 {
     millis(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
+}
+
+/// As [`now`] was when this process asked first, and as much later as time has passed since: it is never set back.
+pub(crate) fn steady() -> i64 {
+    static BEGUN: OnceLock<(i64, Instant)> = OnceLock::new();
+    let (begun, since) = BEGUN.get_or_init(|| (now(), Instant::now()));
+    begun.saturating_add(millis(since.elapsed()))
 }
 
 /// Rounded up, so that nobody is too early; a hundred years at most.

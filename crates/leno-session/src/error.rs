@@ -24,6 +24,12 @@ pub enum StoreError {
     },
     /// What the store holds cannot be read: it was damaged, or is something else.
     Damaged(String),
+    /// The store cannot hold this value: a text with a NUL byte, say, or one that is too long. Nothing was changed;
+    /// asking again with the same value is in vain, and other values are not affected.
+    Refused(String),
+    /// The store itself is at fault: it panicked, or its answer does not fit the question. What was asked for may
+    /// have been done or not.
+    Faulty(String),
     /// The address of a store is not one that this build knows.
     Address(String),
 }
@@ -32,6 +38,11 @@ impl StoreError {
     /// Whether the same may work a little later.
     pub fn is_passing(&self) -> bool {
         matches!(self, StoreError::Busy(_) | StoreError::Unavailable(_))
+    }
+
+    /// Whether it may be due to one element of a batch, so that the others may work by themselves.
+    pub(crate) fn may_be_of_one(&self) -> bool {
+        matches!(self, StoreError::Refused(_) | StoreError::Damaged(_) | StoreError::Faulty(_))
     }
 }
 
@@ -44,6 +55,8 @@ impl fmt::Display for StoreError {
                 write!(f, "the store is of version {found}; this build knows {known}")
             }
             StoreError::Damaged(cause) => write!(f, "the store cannot be read: {cause}"),
+            StoreError::Refused(cause) => write!(f, "the store cannot hold this: {cause}"),
+            StoreError::Faulty(cause) => write!(f, "the store is at fault: {cause}"),
             StoreError::Address(cause) => write!(f, "not the address of a store: {cause}"),
         }
     }
@@ -90,6 +103,8 @@ pub enum SessionError {
     Late(SessionId),
     /// What is stored cannot be read by this build.
     Unreadable(SessionId, String),
+    /// A worker's thread has ended before it was told to, with this message.
+    Worker(String),
 }
 
 impl fmt::Display for SessionError {
@@ -115,6 +130,7 @@ impl fmt::Display for SessionError {
             SessionError::State(id, state, rule) => write!(f, "session {id} is {state}: {rule}"),
             SessionError::Late(id) => write!(f, "nobody has run session {id} in time"),
             SessionError::Unreadable(id, cause) => write!(f, "session {id}: {cause}"),
+            SessionError::Worker(cause) => write!(f, "a worker has ended early: {cause}"),
         }
     }
 }

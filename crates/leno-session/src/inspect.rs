@@ -8,6 +8,7 @@ use crate::error::SessionError;
 use crate::id::SessionId;
 use crate::row::Row;
 use crate::sessions::Sessions;
+use crate::store::Store;
 
 impl Sessions {
     /// All there is of a session, as JSON: where it is, what it says, its frames with their locals, messages that it

@@ -199,26 +199,19 @@ where
     F: Entry<R, A> + Send,
 {
     fn step(&mut self, wake: Option<Wake>, stage: &mut Stage) -> Result<Said, String> {
-        let state = match std::mem::replace(&mut self.place, Place::Gone) {
-            Place::New(entry, arguments) => {
-                let (coroutine, state) =
-                    R::Context::lend(stage, |context| Resumable::start(context, entry, arguments));
-                self.place = Place::Begun(coroutine);
-                state
-            }
-            Place::Begun(mut coroutine) => {
-                let input = match R::Input::from_wake(wake.unwrap_or(Wake::Step)) {
-                    Ok(input) => input,
-                    Err(cause) => {
-                        self.place = Place::Begun(coroutine);
-                        return Err(cause);
-                    }
-                };
-                let state = R::Context::lend(stage, |context| coroutine.resume(context, input));
-                self.place = Place::Begun(coroutine);
-                state
-            }
-            Place::Gone => return Err("it has panicked".into()),
+        // It stays where it is while it runs: if it panics, its values are not dropped while that unwinds.
+        let state = if let Place::Begun(coroutine) = &mut self.place {
+            let input = R::Input::from_wake(wake.unwrap_or(Wake::Step))?;
+            R::Context::lend(stage, |context| coroutine.resume(context, input))
+        } else {
+            let Place::New(entry, arguments) = std::mem::replace(&mut self.place, Place::Gone)
+            else {
+                return Err("it has panicked".into());
+            };
+            let (coroutine, state) =
+                R::Context::lend(stage, |context| Resumable::start(context, entry, arguments));
+            self.place = Place::Begun(coroutine);
+            state
         };
         Ok(match state {
             State::Suspended(said) => Said::Waits(said.into()),

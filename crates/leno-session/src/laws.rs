@@ -1,12 +1,18 @@
 //! The laws of stores as checks, for every store: this crate's own, and yours.
 //!
 //! Each is a function that panics if a store breaks the law of its number: see [`crate::store`]. Give them a store
-//! for themselves: they let old sessions expire and be forgotten. The last law, about crashes, needs processes to
+//! for themselves: they let old sessions expire and be forgotten. Law 12, about crashes, needs processes to
 //! kill: the tests of this crate do that.
+
+mod limits;
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
+pub use self::limits::{
+    law_7_taken_messages_are_swept, law_13_text_has_no_nul, law_14_to_each_its_own,
+    law_15_attempts_are_counted,
+};
 use crate::id::SessionId;
 use crate::row::{Query, Row, State};
 use crate::store::{
@@ -111,6 +117,10 @@ pub fn all(store: &dyn Store) {
     law_9_only_who_can(store);
     law_10_what_ended_stays(store);
     law_11_effects_until_confirmed(store);
+    law_7_taken_messages_are_swept(store);
+    law_13_text_has_no_nul(store);
+    law_14_to_each_its_own(store);
+    law_15_attempts_are_counted(store);
     commit_and_lease_is_both(store);
 }
 

@@ -53,8 +53,10 @@
 //! retried by a build that can: see [`Kept`] and [`Sessions::unpark`].
 #![forbid(unsafe_code)]
 
+mod caught;
 mod clock;
 mod error;
+mod health;
 mod id;
 mod inspect;
 mod kind;
@@ -64,23 +66,27 @@ mod metrics;
 mod outbox;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod round;
 mod row;
 mod sessions;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod stage;
+mod step;
 pub mod store;
+mod text;
 mod wait;
 mod work;
 mod workers;
 
 pub use error::{SessionError, StoreError};
+pub use health::Health;
 pub use id::SessionId;
 pub use kind::{Kept, SessionRoutine};
 pub use memory::Memory;
 pub use metrics::Metrics;
 #[cfg(feature = "postgres")]
-pub use postgres::Postgres;
+pub use postgres::{Postgres, PostgresLimits};
 pub use row::{Query, Row, State};
 pub use sessions::{Pace, Sessions};
 #[cfg(feature = "sqlite")]

@@ -1,18 +1,21 @@
 //! A store in memory, for tests, and for sessions that need not outlive their process.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
+use leno_context::user::Section;
 use leno_kernel::blocking;
 
-use crate::clock::{FAR, millis, now, shown};
+use crate::clock::{FAR, millis, shown, steady as now};
 use crate::id::SessionId;
 use crate::row::{Query, Row, State};
 use crate::store::{
-    Awaits, Change, Commit, Effect, Held, Lease, Message, NewMessage, NewSession, Next, Outcome,
-    Release, Result, Sent, Store, Want, Whole,
+    Awaits, Change, Commit, Effect, Held, INBOX, Lease, Message, NewMessage, NewSession, Next,
+    Outcome, Release, Result, Sent, Store, Want, Whole,
 };
+use crate::text;
 
 /// A store in memory. Clones are the same store.
 #[derive(Clone, Default)]
@@ -44,12 +47,15 @@ struct Entry {
     image: Vec<u8>,
     /// Under which token the last step was stored.
     stored: u64,
+    /// Attempts at the next step.
+    attempts: u32,
 }
 
 #[derive(Default)]
 struct Inbox {
     unread: Vec<Message>,
-    keys: BTreeSet<String>,
+    /// By key: when it was taken, or `None` while it is unread.
+    keys: BTreeMap<String, Option<i64>>,
 }
 
 struct Stored {
@@ -63,8 +69,29 @@ impl Memory {
         Memory::default()
     }
 
-    fn tables(&self) -> MutexGuard<'_, Tables> {
-        self.0.tables.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    fn tables(&self) -> Locked<'_> {
+        let tables = self.0.tables.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        Locked { tables, _section: Section::open() }
+    }
+}
+
+/// The tables, while nobody else has them.
+struct Locked<'a> {
+    tables: MutexGuard<'a, Tables>,
+    _section: Section,
+}
+
+impl Deref for Locked<'_> {
+    type Target = Tables;
+
+    fn deref(&self) -> &Tables {
+        &self.tables
+    }
+}
+
+impl DerefMut for Locked<'_> {
+    fn deref_mut(&mut self) -> &mut Tables {
+        &mut self.tables
     }
 }
 
@@ -105,9 +132,10 @@ impl Tables {
 
     fn send(&mut self, message: &NewMessage) -> Sent {
         let inbox = self.inboxes.entry(message.to).or_default();
-        if !inbox.keys.insert(message.key.clone()) {
+        if inbox.keys.contains_key(&message.key) {
             return Sent::Repeated;
         }
+        inbox.keys.insert(message.key.clone(), None);
         self.messages += 1;
         let (number, key, body) = (self.messages, message.key.clone(), message.body.clone());
         inbox.unread.push(Message { number, key, body });
@@ -119,21 +147,31 @@ impl Tables {
 
     fn take(&mut self, id: SessionId, taken: &[i64]) {
         if let Some(inbox) = self.inboxes.get_mut(&id) {
-            inbox.unread.retain(|message| !taken.contains(&message.number));
+            let now = now();
+            let Inbox { unread, keys } = inbox;
+            unread.retain(|message| {
+                let is_taken = taken.contains(&message.number);
+                if is_taken {
+                    keys.insert(message.key.clone(), Some(now));
+                }
+                !is_taken
+            });
         }
     }
 
     fn commit(&mut self, commit: &Commit, ttl: Duration) -> Outcome {
         let Some(entry) = self.sessions.get_mut(&commit.id) else { return Outcome::Fenced };
         // Another lease may have been granted since.
-        if entry.stored == commit.token && entry.row.sequence == commit.sequence + 1 {
+        if entry.stored == commit.token
+            && entry.row.sequence.checked_sub(1) == Some(commit.sequence)
+        {
             return Outcome::Stored;
         }
         let is_held = entry.row.token == commit.token && entry.row.state == State::Leased;
         if !is_held || entry.row.sequence != commit.sequence {
             return Outcome::Fenced;
         }
-        entry.stored = commit.token;
+        (entry.stored, entry.attempts) = (commit.token, 0);
         let now = now();
         let row = &mut entry.row;
         (row.sequence, row.version) = (row.sequence + 1, commit.version);
@@ -184,10 +222,16 @@ impl Tables {
         let Some(entry) = self.sessions.get_mut(&id) else { return false };
         let is_stuck = matches!(entry.row.state, State::Failed | State::Parked);
         let state = match change {
-            Change::Cancel(_) if entry.row.state.has_ended() => return false,
+            Change::Cancel(_) | Change::Quarantine(_) if entry.row.state.has_ended() => {
+                return false;
+            }
             Change::Cancel(reason) => {
                 entry.row.reason.clone_from(reason);
                 State::Cancelled
+            }
+            Change::Quarantine(reason) => {
+                entry.row.reason.clone_from(reason);
+                State::Parked
             }
             Change::Retry | Change::Replace(..) if !is_stuck => return false,
             Change::Retry => State::Ready,
@@ -198,6 +242,7 @@ impl Tables {
             }
         };
         entry.row.token += 1;
+        entry.attempts = 0;
         entry.row.touched = shown(now());
         self.put(id, if state == State::Ready { now() } else { FAR }, state);
         true
@@ -218,6 +263,7 @@ impl Tables {
 
 impl Store for Memory {
     fn create(&self, new: &[NewSession]) -> Result<Vec<bool>> {
+        text::of_sessions(new)?;
         let mut tables = self.tables();
         let created = new.iter().map(|new| {
             if tables.sessions.contains_key(&new.id) {
@@ -241,8 +287,8 @@ impl Store for Memory {
                 size: new.image.len(),
             };
             let image = new.image.clone();
-            let entry =
-                Entry { row, due: FAR, until: now, awaits: Awaits::Nothing, image, stored: 0 };
+            let awaits = Awaits::Nothing;
+            let entry = Entry { row, due: FAR, until: now, awaits, image, stored: 0, attempts: 0 };
             tables.sessions.insert(new.id, entry);
             tables.put(new.id, now, State::Ready);
             true
@@ -253,6 +299,7 @@ impl Store for Memory {
     }
 
     fn lease(&self, want: &Want) -> Result<Vec<Lease>> {
+        text::of_want(want)?;
         let mut tables = self.tables();
         let now = now();
         let mut leases = Vec::new();
@@ -265,9 +312,12 @@ impl Store for Memory {
             };
             let ids: Vec<SessionId> = due.filter(fits).take(want.most - leases.len()).collect();
             for id in ids {
+                let was_lost = tables.sessions[&id].row.state == State::Leased;
                 tables.put(id, now + millis(want.ttl), State::Leased);
-                let inbox =
-                    tables.inboxes.get(&id).map_or(Vec::new(), |inbox| inbox.unread.clone());
+                let inbox = tables
+                    .inboxes
+                    .get(&id)
+                    .map_or(Vec::new(), |inbox| inbox.unread.iter().take(INBOX).cloned().collect());
                 let Some(entry) = tables.sessions.get_mut(&id) else { continue };
                 entry.row.token += 1;
                 entry.row.worker.clone_from(&want.worker);
@@ -281,6 +331,8 @@ impl Store for Memory {
                     is_due: entry.until <= now,
                     image: entry.image.clone(),
                     inbox,
+                    was_lost,
+                    attempts: entry.attempts,
                 });
             }
         }
@@ -288,6 +340,7 @@ impl Store for Memory {
     }
 
     fn commit(&self, batch: &[Commit], ttl: Duration) -> Result<Vec<Outcome>> {
+        text::of_commits(batch)?;
         let mut tables = self.tables();
         let outcomes = batch.iter().map(|commit| tables.commit(commit, ttl)).collect();
         self.0.more.notify_all();
@@ -306,12 +359,21 @@ impl Store for Memory {
         Ok(held.iter().map(renew).collect())
     }
 
+    fn attempt(&self, held: &[Held]) -> Result<Vec<Outcome>> {
+        let mut tables = self.tables();
+        let attempt = |held: &Held| {
+            let Some(entry) = tables.holder(*held) else { return Outcome::Fenced };
+            entry.attempts = entry.attempts.saturating_add(1);
+            Outcome::Stored
+        };
+        Ok(held.iter().map(attempt).collect())
+    }
+
     fn release(&self, released: &[Release]) -> Result<Vec<Outcome>> {
         let mut tables = self.tables();
         let release = |release: &Release| {
-            if tables.holder(release.held).is_none() {
-                return Outcome::Fenced;
-            }
+            let Some(entry) = tables.holder(release.held) else { return Outcome::Fenced };
+            entry.attempts = 0;
             tables.take(release.held.id, &release.refused);
             tables.settle(release.held.id);
             Outcome::Stored
@@ -322,6 +384,7 @@ impl Store for Memory {
     }
 
     fn send(&self, messages: &[NewMessage]) -> Result<Vec<Sent>> {
+        text::of_messages(messages)?;
         let mut tables = self.tables();
         let sent = messages.iter().map(|message| tables.send(message)).collect();
         self.0.more.notify_all();
@@ -344,6 +407,7 @@ impl Store for Memory {
     }
 
     fn change(&self, ids: &[SessionId], change: &Change) -> Result<Vec<bool>> {
+        text::of_change(change)?;
         let mut tables = self.tables();
         let changed = ids.iter().map(|id| tables.change(*id, change)).collect();
         self.0.more.notify_all();
@@ -384,6 +448,19 @@ impl Store for Memory {
         Ok(old.len() as u64)
     }
 
+    fn sweep(&self, taken: Duration) -> Result<u64> {
+        let mut tables = self.tables();
+        let limit = now() - millis(taken);
+        let mut count = 0;
+        for inbox in tables.inboxes.values_mut() {
+            let before = inbox.keys.len();
+            inbox.keys.retain(|_, taken| taken.is_none_or(|taken| taken > limit));
+            count += before - inbox.keys.len();
+        }
+        tables.inboxes.retain(|_, inbox| !inbox.keys.is_empty());
+        Ok(count as u64)
+    }
+
     fn outbox(&self, most: usize, ttl: Duration) -> Result<Vec<Effect>> {
         let mut tables = self.tables();
         let now = now();
@@ -406,6 +483,7 @@ impl Store for Memory {
     }
 
     fn list(&self, query: &Query, each: &mut dyn FnMut(Row)) -> Result<()> {
+        text::of_query(query)?;
         let tables = self.tables();
         let is_meant = |entry: &&Entry| {
             let row = &entry.row;

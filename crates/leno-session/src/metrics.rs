@@ -58,6 +58,14 @@ figures! {
     failed,
     /// Sessions parked.
     parked,
+    /// Sessions parked because their steps ended their process, or because what is stored of them is damaged.
+    quarantined,
+    /// Batches whose steps were stored one by one, because one of them could not be.
+    isolated,
+    /// Workers that ended early, because of an error of the store that does not pass.
+    ended,
+    /// Messages deleted that were taken long ago.
+    swept,
     /// Messages put aside because the routine could not read them.
     refused,
     /// Effects delivered and confirmed.

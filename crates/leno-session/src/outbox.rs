@@ -2,10 +2,12 @@
 
 use std::fmt::Display;
 
+use leno_context::user;
+
 use crate::error::SessionError;
 use crate::metrics::Counters;
 use crate::sessions::Sessions;
-use crate::store::Effect;
+use crate::store::{Effect, Store};
 
 impl Sessions {
     /// Does what steps have left to be done in the world: `do_it` is called for up to `most` effects that were not
@@ -16,18 +18,34 @@ impl Sessions {
     ///
     /// # Errors
     /// If the store fails.
+    ///
+    /// # Panics
+    /// If `do_it` does, after what it has done before is confirmed.
     pub fn deliver<E: Display>(
         &self,
         most: usize,
         mut do_it: impl FnMut(&Effect) -> Result<(), E>,
     ) -> Result<usize, SessionError> {
         let effects = self.patiently(|| self.store.outbox(most, self.pace.ttl))?;
-        let (done, refused): (Vec<_>, Vec<_>) =
-            effects.iter().partition(|effect| do_it(effect).is_ok());
-        let keys: Vec<_> = done.iter().map(|effect| (effect.session, effect.sequence)).collect();
-        self.patiently(|| self.store.confirm(&keys))?;
+        let (mut done, mut refused, mut raised) = (Vec::new(), 0, None);
+        for effect in &effects {
+            // What it refuses with is dropped here, too.
+            match user::call(|| do_it(effect).is_ok()) {
+                Ok(true) => done.push((effect.session, effect.sequence)),
+                Ok(false) => refused += 1,
+                Err(panic) => {
+                    raised = Some(panic);
+                    break;
+                }
+            }
+        }
+        let confirmed = self.patiently(|| self.store.confirm(&done));
+        Counters::add(&self.counters.undelivered, refused);
+        if let Some(panic) = raised {
+            panic.resume();
+        }
+        confirmed?;
         Counters::add(&self.counters.delivered, done.len());
-        Counters::add(&self.counters.undelivered, refused.len());
         Ok(done.len())
     }
 }

@@ -12,13 +12,16 @@ use leno_frame::Entry;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::caught::Caught;
 use crate::error::{SessionError, StoreError};
+use crate::health::{Health, Vitals};
 use crate::id::SessionId;
 use crate::kind::{ARGUMENTS, Kept, Kind, Registered, SessionRoutine};
 use crate::metrics::{Counters, Metrics};
 use crate::row::{Query, Row, State};
 use crate::stage::Properties;
 use crate::store::{Change, Known, NewMessage, NewSession, Sent, Store};
+use crate::text;
 
 /// Sessions in a store, and the routines that this build can run. Clones are the same engine.
 ///
@@ -43,10 +46,11 @@ use crate::store::{Change, Known, NewMessage, NewSession, Sent, Store};
 /// ```
 #[derive(Clone)]
 pub struct Sessions {
-    pub(crate) store: Arc<dyn Store>,
+    pub(crate) store: Caught,
     pub(crate) kinds: Arc<BTreeMap<String, Arc<dyn Kind>>>,
     pub(crate) properties: Arc<Properties>,
     pub(crate) counters: Arc<Counters>,
+    pub(crate) vitals: Arc<Vitals>,
     pub(crate) pace: Pace,
 }
 
@@ -59,11 +63,23 @@ pub struct Pace {
     pub rounds: usize,
     /// For how long a lease lasts without being renewed; 10 s. A single step that takes longer is done in vain.
     pub ttl: Duration,
+    /// How many times a step is tried, with nothing else in hand, whose attempts end their process or outlive their
+    /// lease; 5. Then the session is parked. 0 is without a limit.
+    pub attempts: u32,
+    /// For how long keys of messages that were taken are remembered, so that the same message is not taken twice;
+    /// 7 days. Then they are deleted by workers, a few at a time. `Duration::MAX` is for ever.
+    pub remember: Duration,
 }
 
 impl Default for Pace {
     fn default() -> Self {
-        Pace { batch: 32, rounds: 20, ttl: Duration::from_secs(10) }
+        Pace {
+            batch: 32,
+            rounds: 20,
+            ttl: Duration::from_secs(10),
+            attempts: 5,
+            remember: Duration::from_secs(7 * 24 * 3600),
+        }
     }
 }
 
@@ -76,15 +92,19 @@ impl Sessions {
     /// As [`Sessions::open`], with a store that others have, too.
     pub fn open_shared(store: Arc<dyn Store>) -> Self {
         Sessions {
-            store,
+            store: Caught(store),
             kinds: Arc::default(),
             properties: Arc::default(),
             counters: Arc::default(),
+            vitals: Arc::default(),
             pace: Pace::default(),
         }
     }
 
     /// Makes a routine known, under this name, in its version 1.
+    ///
+    /// # Panics
+    /// If the name has a NUL byte, which no store holds.
     #[must_use]
     pub fn register<R, A, F>(self, name: &str, entry: F) -> Self
     where
@@ -96,6 +116,9 @@ impl Sessions {
     }
 
     /// Makes a routine known, under this name, and says how its sessions are kept.
+    ///
+    /// # Panics
+    /// If the name has a NUL byte, which no store holds.
     #[must_use]
     pub fn register_as<R, A, F>(mut self, name: &str, kept: Kept, entry: F) -> Self
     where
@@ -103,6 +126,7 @@ impl Sessions {
         A: DeserializeOwned + Send + 'static,
         F: Entry<R, A> + Clone + Send + Sync + 'static,
     {
+        assert!(text::is_plain(name), "the name of a routine has no NUL byte");
         let kind = Registered::<R, A, F> { entry, kept, _types: PhantomData };
         Arc::make_mut(&mut self.kinds).insert(name.to_owned(), Arc::new(kind));
         self
@@ -124,12 +148,17 @@ impl Sessions {
 
     /// The store.
     pub fn store(&self) -> &Arc<dyn Store> {
-        &self.store
+        &self.store.0
     }
 
     /// What this engine has done so far, in this process.
     pub fn metrics(&self) -> Metrics {
         self.counters.read()
+    }
+
+    /// How its workers are, in this process.
+    pub fn health(&self) -> Health {
+        self.vitals.read()
     }
 
     pub(crate) fn build(&self) -> Vec<Known> {
@@ -258,7 +287,7 @@ impl Sessions {
     /// # Errors
     /// If there is none, or it has ended; if the store fails.
     pub fn cancel(&self, id: SessionId, reason: &str) -> Result<(), SessionError> {
-        self.change(id, &Change::Cancel(reason.to_owned()), "it cannot be cancelled")
+        self.change(id, &Change::Cancel(text::clean(reason).into_owned()), "it cannot be cancelled")
     }
 
     /// Lets a failed or parked session try again: the same step, from where it was.

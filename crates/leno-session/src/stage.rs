@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::id::SessionId;
 use crate::store::{NewEffect, NewMessage};
+use crate::text;
 
 /// What is shared with all sessions of an engine, by type.
 pub(crate) type Properties = HashMap<TypeId, Arc<dyn Any + Send + Sync>>;
@@ -56,7 +57,11 @@ impl Stage {
     }
 
     /// Leaves something to be done in the world: see [`crate::Sessions::deliver`].
+    ///
+    /// # Panics
+    /// If the topic has a NUL byte, which no store holds; then the step fails.
     pub fn effect(&mut self, topic: &str, body: impl Into<Vec<u8>>) {
+        assert!(text::is_plain(topic), "the topic of an effect has no NUL byte");
         self.effects.push(NewEffect { topic: topic.into(), body: body.into() });
     }
 

@@ -20,8 +20,8 @@
 //!    answer may ask again, also if the session has been leased since. Only when a later step of the session is
 //!    stored is it `Fenced`, because a store knows the last step alone.
 //! 7. *Messages are there once.* A message of a key that the session has already had, even one that was taken,
-//!    is not stored again. They are handed out in the order they were stored. One that is sent before its
-//!    session exists waits for it.
+//!    is not stored again, until [`Store::sweep`] deletes it, which deletes only what was taken. They are handed out
+//!    in the order they were stored. One that is sent before its session exists waits for it.
 //! 8. *No wake-up is lost.* A session that waits for a message is due as soon as one is there, whichever came
 //!    first: the message or the commit that waits.
 //! 9. *Only who can.* A session is leased only to workers that know its kind, in its version or a later one.
@@ -29,6 +29,13 @@
 //! 11. *An effect is handed out until it is confirmed*, and then never again. Its key, id and sequence, is unique
 //!     and without gaps.
 //! 12. *After any crash* every session is at a committed sequence, with the image of that commit.
+//! 13. *Text has no NUL.* An operation that is given a kind, key, topic, reason or other text with a NUL byte, or a
+//!     sequence or token beyond `i64::MAX`, is refused or fenced, and changes nothing: whatever one store holds,
+//!     every store holds.
+//! 14. *To each its own.* Whatever the other sessions of a lease have in their inboxes, each is handed out with the
+//!     oldest of its own messages, and with [`INBOX`] of them at most.
+//! 15. *Attempts are counted.* A lease that follows one which ended with neither a step nor a release says so. What
+//!     [`Store::attempt`] counts is durable when it returns, and is counted anew after a step, a release or a retry.
 //!
 //! [`crate::laws`] checks these against any store.
 
@@ -113,7 +120,15 @@ pub struct Lease {
     pub image: Vec<u8>,
     /// Messages that were not taken yet, the oldest first; not necessarily all.
     pub inbox: Vec<Message>,
+    /// Whether the lease before this one ended with neither a step nor a release: its holder died, was cut off, or
+    /// took too long.
+    pub was_lost: bool,
+    /// How many attempts at its next step were counted, by [`Store::attempt`].
+    pub attempts: u32,
 }
+
+/// How many messages a lease hands out at most.
+pub const INBOX: usize = 16;
 
 /// A message in a session's inbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -258,6 +273,8 @@ pub enum Change {
     Retry,
     /// A failed or parked one gets another image, of this version of its routine, and can run again.
     Replace(Vec<u8>, u32),
+    /// It is parked, for this reason, whatever is stored of it. Those that have ended stay as they are.
+    Quarantine(String),
 }
 
 /// A session with all that there is of it.
@@ -301,6 +318,9 @@ pub trait Store: Send + Sync {
     }
     /// Makes leases last for `ttl` from now on.
     fn renew(&self, held: &[Held], ttl: Duration) -> Result<Vec<Outcome>>;
+    /// Counts an attempt at the next step of each, durably, before it is made. A session whose attempts end its
+    /// process is known by their number: see [`Lease::attempts`].
+    fn attempt(&self, held: &[Held]) -> Result<Vec<Outcome>>;
     /// Gives leases back; the sessions wait for what they waited for.
     fn release(&self, released: &[Release]) -> Result<Vec<Outcome>>;
     /// Sends messages.
@@ -313,6 +333,8 @@ pub trait Store: Send + Sync {
     fn expire(&self, untouched: Duration) -> Result<u64>;
     /// Deletes those that ended so long ago and whose effects are all confirmed. Tells how many.
     fn forget(&self, ended: Duration) -> Result<u64>;
+    /// Deletes messages that were taken so long ago, some at a time: their keys are unknown then. Tells how many.
+    fn sweep(&self, taken: Duration) -> Result<u64>;
     /// Hands effects out that were not confirmed, the oldest first. For `ttl` they are handed to nobody else.
     fn outbox(&self, most: usize, ttl: Duration) -> Result<Vec<Effect>>;
     /// Confirms effects that were handed out, by session and sequence.
@@ -330,6 +352,9 @@ pub trait Store: Send + Sync {
 /// # Errors
 /// If this build has no such store, or it cannot be opened.
 pub fn open(address: &str) -> Result<Arc<dyn Store>> {
+    if matches!(address, "" | "sqlite:") {
+        return Err(StoreError::Address("it is empty".into()));
+    }
     if address == "memory" {
         return Ok(Arc::new(crate::Memory::new()));
     }

@@ -3,74 +3,98 @@
 //! A turn leases a batch and makes steps in rounds: one step of each, then one commit for all. Sessions that wait
 //! for nothing stay for the next round, live and under the same lease; so their images are written at each step,
 //! but read once. The commit after which a worker has nothing in hand leases the next batch, too.
+//!
+//! Workers outlive what they run, and the store: see `step.rs` and `caught.rs`. A session may still end its process.
+//! Whose last lease was lost is therefore tried with nothing else in hand, and counted before: it is known by that, and
+//! parked after some attempts. The others of its batch are suspected once, and cleared by their next step.
 
-use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::cmp::Reverse;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use crate::error::SessionError;
+use crate::caught::call;
+use crate::error::{SessionError, StoreError};
 use crate::id::SessionId;
-use crate::kind::{Live, Said};
 use crate::metrics::Counters;
+use crate::round::Round;
 use crate::row::{Row, State};
 use crate::sessions::Sessions;
-use crate::stage::Stage;
-use crate::store::{Awaits, Commit, Held, Lease, Message, Next, Outcome, Release, Want};
-use crate::wait::{Until, Wake};
+use crate::step::InHand;
+use crate::store::{Held, Lease, Next, Outcome, Store, Want};
 
 /// One that makes steps.
 struct Worker {
     want: Want,
     /// What it was leased with its last commit.
     granted: Vec<Lease>,
+    /// How long it waits after the next error.
+    pause: Duration,
 }
 
-/// A session that a worker has.
-struct InHand {
-    lease: Lease,
-    inbox: VecDeque<Message>,
-    live: Option<Box<dyn Live>>,
-}
+/// Pauses after errors grow from the first to the second.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
 
-/// What came of looking after a session.
-enum Made {
-    Step(Commit),
-    Nothing(Release),
-}
+/// How often taken messages are deleted, in milliseconds.
+const SWEEP: i64 = 10_000;
 
 impl Sessions {
     /// Works until told to stop: on a thread, or in a coroutine, which parks while the store works. What is in hand
     /// then is finished and stored.
     ///
+    /// A store that is busy, cannot be reached or panics is waited for, with pauses that grow to 5 s: [`Sessions::health`]
+    /// tells of it meanwhile.
+    ///
     /// # Errors
-    /// If the store fails for good. That it is busy or cannot be reached for a while is waited for.
+    /// If the store fails by an error that does not pass.
     pub fn work(&self, stop: &AtomicBool) -> Result<(), SessionError> {
-        let mut worker = self.worker(None);
+        let (mut worker, mut on_duty) = (self.worker(None), self.vitals.begin());
         while !stop.load(Relaxed) || !worker.granted.is_empty() {
-            match self.turn(&mut worker, stop) {
-                Ok(0) => {
-                    Counters::add(&self.counters.idle, 1);
-                    let waited = self.store.wait(Duration::from_millis(200));
-                    waited.or_else(|error| self.bear(error.into()))?;
+            let turned = call(|| self.turn_or_wait(&mut worker, stop)).unwrap_or_else(|panic| {
+                Err(StoreError::Faulty(format!("a worker panicked: {panic}")).into())
+            });
+            match turned {
+                Ok(()) => {
+                    worker.pause = PAUSES.0;
+                    on_duty.is_well();
                 }
-                Ok(_) => {}
-                Err(error) => self.bear(error)?,
+                Err(SessionError::Store(error))
+                    if error.is_passing() || matches!(error, StoreError::Faulty(_)) =>
+                {
+                    Counters::add(&self.counters.retried, 1);
+                    on_duty.retries(&error.into());
+                    rest(worker.pause, stop);
+                    worker.pause = (worker.pause * 2).min(PAUSES.1);
+                }
+                Err(error) => {
+                    Counters::add(&self.counters.ended, 1);
+                    on_duty.ends(&error);
+                    return Err(error);
+                }
             }
         }
         Ok(())
     }
 
-    /// Waits a little if the store is away, for as long as it takes.
-    fn bear(&self, error: SessionError) -> Result<(), SessionError> {
-        match error {
-            SessionError::Store(error) if error.is_passing() => {
-                Counters::add(&self.counters.retried, 1);
-                leno_kernel::blocking(|| std::thread::sleep(Duration::from_millis(100)));
-                Ok(())
-            }
-            error => Err(error),
+    fn turn_or_wait(&self, worker: &mut Worker, stop: &AtomicBool) -> Result<(), SessionError> {
+        if self.turn(worker, stop)? == 0 {
+            Counters::add(&self.counters.idle, 1);
+            self.store.wait(Duration::from_millis(200))?;
         }
+        if self.pace.remember < Duration::MAX && self.vitals.is_to_sweep(SWEEP) {
+            self.sweep()?;
+        }
+        Ok(())
+    }
+
+    /// Deletes some of the messages that were taken longer than [`crate::Pace::remember`] ago, as workers do now and
+    /// then. Tells how many.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub fn sweep(&self) -> Result<u64, SessionError> {
+        let swept = self.patiently(|| self.store.sweep(self.pace.remember))?;
+        Counters::add(&self.counters.swept, swept as usize);
+        Ok(swept)
     }
 
     /// Works until nothing is due. Tells how many steps were stored.
@@ -107,7 +131,7 @@ impl Sessions {
                 return Err(SessionError::Late(id));
             }
             if made == 0 {
-                self.store.wait(Duration::from_millis(20))?;
+                self.patiently(|| self.store.wait(Duration::from_millis(20)))?;
             }
         }
     }
@@ -115,7 +139,7 @@ impl Sessions {
     fn worker(&self, only: Option<SessionId>) -> Worker {
         let (build, most, ttl) = (self.build(), self.pace.batch, self.pace.ttl);
         let want = Want { worker: Sessions::worker_name(), build, most, ttl, only };
-        Worker { want, granted: Vec::new() }
+        Worker { want, granted: Vec::new(), pause: PAUSES.0 }
     }
 
     /// Leases a batch, unless it has one, and runs it. Tells how many sessions there were.
@@ -130,6 +154,12 @@ impl Sessions {
         }
         let count = leases.len();
         Counters::add(&self.counters.leased, count);
+        let is_suspect = |lease: &Lease| lease.was_lost && self.pace.attempts > 0;
+        if leases.iter().any(is_suspect) {
+            let (suspects, others) = leases.into_iter().partition(is_suspect);
+            self.try_each(suspects, others)?;
+            return Ok(count);
+        }
         let mut in_hand: Vec<InHand> = leases.into_iter().map(InHand::new).collect();
         for round in 1..=self.pace.rounds {
             if in_hand.is_empty() {
@@ -137,213 +167,75 @@ impl Sessions {
             }
             let is_stopped = stop.load(Relaxed);
             let is_last = round == self.pace.rounds || is_stopped;
-            in_hand = self.round(in_hand, is_last, worker, !is_stopped)?;
+            let want = Some(&worker.want).filter(|want| !is_stopped && want.only.is_none());
+            let left = self.round(in_hand, &Round { is_last, want, waiting: &[] })?;
+            (in_hand, worker.granted) = (left.kept, left.granted);
         }
         Ok(count)
     }
 
-    /// One step of each, and one commit. Returns those that go on under their lease; if there are none, the worker may
-    /// have been granted others.
-    fn round(
-        &self,
-        mut in_hand: Vec<InHand>,
-        is_last: bool,
-        worker: &mut Worker,
-        goes_on: bool,
-    ) -> Result<Vec<InHand>, SessionError> {
-        let (mut commits, mut released, mut stepped) = (Vec::new(), Vec::new(), Vec::new());
+    /// One step of each: first of those that nobody suspects, all at once; then of the suspects, each by itself, those with
+    /// the fewest attempts first.
+    fn try_each(&self, mut suspects: Vec<Lease>, others: Vec<Lease>) -> Result<(), SessionError> {
+        let held = |leases: &[Lease]| leases.iter().map(Lease::held).collect::<Vec<Held>>();
         let mut fresh = Instant::now();
-        let mut lost: Vec<SessionId> = Vec::new();
-        while let Some(mut session) = in_hand.pop() {
-            if lost.contains(&session.lease.id) {
-                continue;
-            }
-            match self.step(&mut session, is_last) {
-                Made::Step(commit) => {
-                    commits.push(commit);
-                    stepped.push(session);
-                }
-                Made::Nothing(release) => released.push(release),
-            }
-            // Steps that take long: the leases of the others must not run out meanwhile.
+        let (is_last, want) = (true, None);
+        suspects.sort_by_key(|lease| Reverse(lease.attempts));
+        if !others.is_empty() {
+            let others = others.into_iter().map(InHand::new).collect();
+            self.round(others, &Round { is_last, want, waiting: &held(&suspects) })?;
+        }
+        while let Some(lease) = suspects.pop() {
+            let mut waiting = held(&suspects);
             if fresh.elapsed() > self.pace.ttl / 3 {
-                let all = || stepped.iter().chain(&in_hand).map(|session| session.lease.held());
-                let held: Vec<Held> = all().collect();
-                let outcomes =
-                    self.ask(self.pace.ttl, || self.store.renew(&held, self.pace.ttl))?;
-                lost.extend(
-                    held.iter()
-                        .zip(outcomes)
-                        .filter(|(_, o)| *o == Outcome::Fenced)
-                        .map(|(h, _)| h.id),
-                );
+                waiting.push(lease.held());
+                let lost = self.renew(&waiting)?;
+                waiting.pop();
                 fresh = Instant::now();
-            }
-        }
-        if !released.is_empty() {
-            self.ask(self.pace.ttl, || self.store.release(&released))?;
-            Counters::add(&self.counters.released, released.len());
-        }
-        if commits.is_empty() {
-            return Ok(Vec::new());
-        }
-        Counters::add(&self.counters.steps, commits.len());
-        let is_empty_handed = commits.iter().all(|commit| commit.next != Next::Kept);
-        let outcomes = if is_empty_handed && goes_on && worker.want.only.is_none() {
-            let ask = || self.store.commit_and_lease(&commits, &worker.want);
-            let (outcomes, granted) = self.ask(self.pace.ttl, ask)?;
-            worker.granted = granted;
-            outcomes
-        } else {
-            self.ask(self.pace.ttl, || self.store.commit(&commits, self.pace.ttl))?
-        };
-        Counters::add(&self.counters.commits, 1);
-        let mut kept = Vec::new();
-        for ((commit, mut session), outcome) in commits.into_iter().zip(stepped).zip(outcomes) {
-            if outcome == Outcome::Fenced {
-                Counters::add(&self.counters.fenced, 1);
-                continue;
-            }
-            Counters::add(&self.counters.stored, 1);
-            match commit.next {
-                Next::Kept => {
-                    session.lease.sequence += 1;
-                    session.lease.awaits = Awaits::Nothing;
-                    kept.push(session);
-                }
-                Next::Done => Counters::add(&self.counters.done, 1),
-                Next::Failed(_) => Counters::add(&self.counters.failed, 1),
-                Next::Parked(_) => Counters::add(&self.counters.parked, 1),
-                _ => {}
-            }
-        }
-        // They were taken from the end.
-        kept.reverse();
-        Ok(kept)
-    }
-
-    fn step(&self, session: &mut InHand, is_last: bool) -> Made {
-        let Some(kind) = self.kinds.get(&session.lease.kind) else {
-            return Made::Nothing(session.release(Vec::new()));
-        };
-        let version = kind.version();
-        if session.live.is_none() {
-            let opened = caught(|| kind.open(&session.lease.image)).and_then(|opened| opened);
-            match opened {
-                Ok(live) => session.live = Some(live),
-                Err(reason) => return session.stuck(Next::Parked(reason)),
-            }
-        }
-        let mut refused = Vec::new();
-        loop {
-            let Some(live) = session.live.as_mut() else {
-                return session.stuck(Next::Failed("it has panicked".into()));
-            };
-            let (wake, taken) = match session.lease.awaits {
-                _ if live.is_new() => (None, None),
-                Awaits::Nothing => (Some(Wake::Step), None),
-                Awaits::Time | Awaits::Message => match session.inbox.pop_front() {
-                    Some(message) if session.lease.awaits == Awaits::Message => {
-                        (Some(Wake::Answer(message.body)), Some(message.number))
-                    }
-                    _ if session.lease.is_due => (Some(Wake::Timeout), None),
-                    _ => {
-                        Counters::add(&self.counters.refused, refused.len());
-                        return Made::Nothing(session.release(refused));
-                    }
-                },
-            };
-            let mut stage = Stage {
-                id: session.lease.id,
-                sequence: session.lease.sequence + 1,
-                properties: self.properties.clone(),
-                messages: Vec::new(),
-                effects: Vec::new(),
-            };
-            let made = caught(|| {
-                live.step(wake, &mut stage).map(|said| {
-                    let image =
-                        if let Said::Done(_) = said { Ok(Vec::new()) } else { live.image() };
-                    (said, image)
-                })
-            });
-            let (said, image) = match made {
-                Err(panic) => return session.stuck(Next::Failed(panic)),
-                Ok(Err(_)) if taken.is_some() => {
-                    refused.extend(taken);
+                if lost.contains(&lease.id) {
                     continue;
                 }
-                Ok(Err(cause)) | Ok(Ok((_, Err(cause)))) => {
-                    return session.stuck(Next::Failed(cause));
-                }
-                Ok(Ok((said, Ok(image)))) => (said, image),
-            };
-            let (said, next) = match said {
-                Said::Done(result) => (result, Next::Done),
-                Said::Waits(wait) if wait.until == Until::Now && !is_last => {
-                    (wait.said, Next::Kept)
-                }
-                Said::Waits(wait) => (wait.said, wait.until.into()),
-            };
-            Counters::add(&self.counters.refused, refused.len());
-            refused.extend(taken);
-            return Made::Step(Commit {
-                version,
-                image: Some(image),
-                said: Some(said.to_string()),
-                taken: refused,
-                messages: stage.messages,
-                effects: stage.effects,
-                ..session.commit(next)
-            });
+            }
+            let mut suspect = InHand::new(lease);
+            if suspect.lease.attempts >= self.pace.attempts {
+                self.give_up(&mut suspect)?;
+                continue;
+            }
+            let counted = [suspect.lease.held()];
+            let counted = self.ask(self.pace.ttl, || self.store.attempt(&counted))?;
+            if counted == [Outcome::Stored] {
+                self.round(vec![suspect], &Round { is_last, want, waiting: &waiting })?;
+            }
         }
-    }
-}
-
-impl InHand {
-    fn new(mut lease: Lease) -> Self {
-        let inbox = std::mem::take(&mut lease.inbox).into();
-        InHand { lease, inbox, live: None }
+        Ok(())
     }
 
-    fn release(&self, refused: Vec<i64>) -> Release {
-        Release { held: self.lease.held(), refused }
-    }
-
-    fn commit(&self, next: Next) -> Commit {
-        Commit {
-            id: self.lease.id,
-            token: self.lease.token,
-            sequence: self.lease.sequence,
-            version: self.lease.version,
-            image: None,
-            said: None,
-            next,
-            taken: Vec::new(),
-            messages: Vec::new(),
-            effects: Vec::new(),
+    /// Parks a session whose attempts did not come to an end.
+    fn give_up(&self, suspect: &mut InHand) -> Result<(), SessionError> {
+        let attempts = suspect.lease.attempts;
+        let reason = format!(
+            "quarantined: {attempts} attempts at its next step have ended their process, or outlived their lease"
+        );
+        let commit = suspect.commit(Next::Parked(reason));
+        let stored = self.ask(self.pace.ttl, || {
+            self.store.commit(std::slice::from_ref(&commit), self.pace.ttl)
+        })?;
+        if stored == [Outcome::Stored] {
+            Counters::add(&self.counters.parked, 1);
+            Counters::add(&self.counters.quarantined, 1);
         }
-    }
-
-    /// It stays as it is, and nobody runs it.
-    fn stuck(&mut self, next: Next) -> Made {
-        self.live = None;
-        Made::Step(self.commit(next))
+        Ok(())
     }
 }
 
-impl Lease {
-    /// What it is renewed by.
-    pub fn held(&self) -> Held {
-        Held { id: self.id, token: self.token }
+/// Sleeps, unless it is told to stop.
+fn rest(pause: Duration, stop: &AtomicBool) {
+    let begun = Instant::now();
+    while let Some(left) = pause.checked_sub(begun.elapsed()).filter(|left| !left.is_zero()) {
+        if stop.load(Relaxed) {
+            return;
+        }
+        let slice = left.min(Duration::from_millis(50));
+        leno_kernel::blocking(move || std::thread::sleep(slice));
     }
-}
-
-/// What a panic says.
-fn caught<T>(run: impl FnOnce() -> T) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(run)).map_err(|payload| {
-        let text = payload.downcast_ref::<&str>().map(ToString::to_string);
-        let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
-        text.unwrap_or_else(|| "it panicked with something that is not text".into())
-    })
 }

@@ -91,7 +91,13 @@ fn a_file_of_an_earlier_version_is_taken_over() {
 }
 
 /// What a file of version 2 had in place of this version's.
-const SECOND: &str = "ALTER TABLE leno_session DROP COLUMN stored; PRAGMA user_version = 2;";
+const SECOND: &str =
+    "ALTER TABLE leno_session DROP COLUMN stored; ALTER TABLE leno_session DROP COLUMN attempts;
+DROP TABLE leno_clock; UPDATE leno_inbox SET taken = 1 WHERE taken > 0; PRAGMA user_version = 2;";
+
+/// What a file of version 3 had in place of this version's.
+const THIRD: &str = "ALTER TABLE leno_session DROP COLUMN attempts; DROP TABLE leno_clock;
+UPDATE leno_inbox SET taken = 1 WHERE taken > 0; PRAGMA user_version = 3;";
 
 #[test]
 fn a_file_of_version_2_is_taken_over() {
@@ -102,6 +108,21 @@ fn a_file_of_version_2_is_taken_over() {
     rusqlite::Connection::open(&path).unwrap().execute_batch(SECOND).unwrap();
     let store = Sqlite::open(&path).unwrap();
     assert_eq!(store.count().unwrap(), before);
+    laws::all(&store);
+}
+
+#[test]
+fn a_file_of_version_3_is_taken_over() {
+    let folder = support::Folder::new("third");
+    let path = folder.file("store");
+    laws::law_5_all_or_nothing(&Sqlite::open(&path).unwrap());
+    let before = Sqlite::open(&path).unwrap().count().unwrap();
+    let file = rusqlite::Connection::open(&path).unwrap();
+    file.execute_batch(THIRD).unwrap();
+    let store = Sqlite::open(&path).unwrap();
+    assert_eq!(store.count().unwrap(), before);
+    assert_eq!(store.sweep(Duration::from_secs(3600)).unwrap(), 0, "taken now, as far as we know");
+    assert!(store.sweep(Duration::ZERO).unwrap() > 0);
     laws::all(&store);
 }
 
@@ -120,5 +141,5 @@ fn what_is_no_store_is_refused() {
     drop(Sqlite::open(&path).unwrap());
     rusqlite::Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
     let Err(error) = Sqlite::open(&path) else { panic!("it was opened") };
-    assert_eq!(error.to_string(), "the store is of version 99; this build knows 3");
+    assert_eq!(error.to_string(), "the store is of version 99; this build knows 4");
 }

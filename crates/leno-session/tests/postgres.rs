@@ -40,12 +40,18 @@ INSERT INTO leno_effect VALUES (decode(repeat('00', 16), 'hex'), 1, 'do', '', 92
     (decode(repeat('00', 16), 'hex'), 2, 'do', '', 0), (decode(repeat('00', 16), 'hex'), 3, 'do', '', 0),
     (decode(repeat('00', 16), 'hex'), 4, 'do', '', 0);
 UPDATE leno_effect SET due = 5 WHERE sequence = 2;
-ALTER TABLE leno_session DROP COLUMN stored;
-UPDATE leno_store SET version = 1";
+ALTER TABLE leno_session DROP COLUMN stored; ALTER TABLE leno_session DROP COLUMN attempts;
+ALTER TABLE leno_inbox DROP COLUMN taken_at; UPDATE leno_store SET version = 1";
 
 /// The one of version 2.
-const SECOND: &str =
-    "ALTER TABLE leno_session DROP COLUMN stored; UPDATE leno_store SET version = 2";
+const SECOND: &str = "
+ALTER TABLE leno_session DROP COLUMN stored; ALTER TABLE leno_session DROP COLUMN attempts;
+ALTER TABLE leno_inbox DROP COLUMN taken_at; UPDATE leno_store SET version = 2";
+
+/// The one of version 3.
+const THIRD: &str = "
+ALTER TABLE leno_session DROP COLUMN attempts; ALTER TABLE leno_inbox DROP COLUMN taken_at;
+UPDATE leno_store SET version = 3";
 
 #[test]
 fn tables_of_an_earlier_version_are_taken_over() {
@@ -63,12 +69,15 @@ fn tables_of_an_earlier_version_are_taken_over() {
         "SELECT 'numbers: ' || string_agg(number::text, ' ' ORDER BY sequence) FROM leno_effect";
     assert!(server.tells(numbers).contains("numbers: 1 2 3"));
     laws::all(&store);
-    let before = store.count().unwrap();
-    drop(store);
-    server.sql(SECOND);
-    let store = Postgres::open(&server.url()).unwrap();
-    assert_eq!(store.count().unwrap(), before);
-    laws::all(&store);
+    let mut store = store;
+    for earlier in [SECOND, THIRD] {
+        let before = store.count().unwrap();
+        drop(store);
+        server.sql(earlier);
+        store = Postgres::open(&server.url()).unwrap();
+        assert_eq!(store.count().unwrap(), before);
+        laws::all(&store);
+    }
 }
 
 #[test]

@@ -64,7 +64,9 @@ async fn transfer(
 }
 
 pub(crate) fn engine(store: Arc<dyn Store>) -> Sessions {
-    let pace = Pace { batch: 4, rounds: 2, ttl: Duration::from_millis(400) };
+    // The processes are killed from outside, so no session is to blame, however often.
+    let (ttl, attempts) = (Duration::from_millis(400), u32::MAX);
+    let pace = Pace { batch: 4, rounds: 2, ttl, attempts, ..Pace::default() };
     Sessions::open_shared(store)
         .register("account", account)
         .register("transfer", transfer)

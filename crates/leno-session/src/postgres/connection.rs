@@ -11,16 +11,17 @@ use std::time::Duration;
 use leno_io::net::TcpStream;
 use leno_io::time::timeout_async;
 use leno_kernel::block_on;
+use socket2::{SockRef, TcpKeepalive};
 use tokio_postgres::config::Host;
 use tokio_postgres::tls::NoTlsStream;
 use tokio_postgres::{AsyncMessage, Client, Config, Connection, NoTls, Statement};
 
-use super::told;
+use super::{PostgresLimits, told};
 use crate::error::StoreError;
 use crate::store::Result;
 
-/// For how long a host may take to let one in.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a connection is idle before the system asks whether the other side is there, and how often it asks.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// A client that is stopped, or cut off, must not keep its locks; and nobody waits for a lock for ever.
 const LIMITS: &str = "SET idle_in_transaction_session_timeout = '3s'; SET lock_timeout = '10s'";
@@ -31,8 +32,7 @@ const PLANS: &str = "
 SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_bitmapscan = off;
 SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off";
 
-/// Plans as the server likes, until the end of a transaction.
-pub(super) const FREELY: &str = "
+const FREELY: &str = "
 SET LOCAL plan_cache_mode = auto; SET LOCAL enable_seqscan = on; SET LOCAL enable_bitmapscan = on;
 SET LOCAL enable_hashjoin = on; SET LOCAL enable_mergejoin = on";
 
@@ -43,28 +43,42 @@ pub(super) struct Wire {
     statements: std::collections::HashMap<&'static str, Statement>,
     /// Whether something was heard by `LISTEN`.
     pub(super) has_heard: bool,
+    limits: PostgresLimits,
+    /// For how long an answer is waited for now.
+    limit: Duration,
 }
 
 impl Wire {
     /// Connects to the first host that can be written to.
-    pub(super) fn connect(config: &Config) -> Result<Wire> {
+    pub(super) fn connect(config: &Config, limits: &PostgresLimits) -> Result<Wire> {
         let mut last = StoreError::Address("the address names no host".into());
         let ports = config.get_ports();
         for (n, host) in config.get_hosts().iter().enumerate() {
             let Host::Tcp(host) = host else { continue };
             let port = ports.get(n).or(ports.first()).copied().unwrap_or(5432);
-            let connecting = timeout_async(PATIENCE, async {
+            let connecting = timeout_async(limits.connect, async {
                 let stream = TcpStream::connect_async((host.as_str(), port)).await;
                 let stream = stream.map_err(|error| StoreError::Unavailable(error.to_string()))?;
                 let _not_important = stream.set_nodelay(true);
+                keep_alive(&stream, limits.statement);
                 config.connect_raw(stream, NoTls).await.map_err(|error| told(&error))
             });
             match block_on(connecting) {
                 Ok(Ok((client, connection))) => {
                     let statements = std::collections::HashMap::new();
-                    let mut wire = Wire { client, connection, statements, has_heard: false };
+                    let mut wire = Wire {
+                        client,
+                        connection,
+                        statements,
+                        has_heard: false,
+                        limits: *limits,
+                        limit: limits.connect,
+                    };
                     match wire.can_write() {
-                        Ok(true) => return Ok(wire),
+                        Ok(true) => {
+                            wire.limit = limits.statement;
+                            return Ok(wire);
+                        }
                         Ok(false) => {
                             last = StoreError::Unavailable(format!("{host}:{port} only reads"))
                         }
@@ -80,20 +94,37 @@ impl Wire {
 
     /// Sets all that is to be set, and asks whether the server can be written to.
     fn can_write(&mut self) -> Result<bool> {
+        let limits = format!("SET {}", statement_limit(self.limits.statement));
+        self.drive(|client| async move { client.batch_execute(&limits).await })?;
         self.drive(|client| client.batch_execute(LIMITS))?;
         self.drive(|client| client.batch_execute(PLANS))?;
         let row = self.ask("SELECT pg_is_in_recovery()", &[])?;
         Ok(row.first().is_some_and(|row| !row.get::<_, bool>(0)))
     }
 
-    /// Waits for an answer, and drives the connection meanwhile.
+    /// Statements that go through whole tables.
+    pub(super) fn scanning<T>(&mut self, work: impl FnOnce(&mut Wire) -> Result<T>) -> Result<T> {
+        self.limit = self.limits.scan;
+        // If it fails, the connection is not used again.
+        let result = work(self)?;
+        self.limit = self.limits.statement;
+        Ok(result)
+    }
+
+    /// Plans as the server likes, and time to go through whole tables, until the end of a transaction.
+    pub(super) fn freely(&mut self) -> Result<()> {
+        let freely = format!("{FREELY}; SET LOCAL {}", statement_limit(self.limits.scan));
+        self.drive(|client| async move { client.batch_execute(&freely).await })
+    }
+
+    /// Waits for an answer, and drives the connection meanwhile; if there is none in time, an error.
     pub(super) fn drive<'c, T, F>(&'c mut self, ask: impl FnOnce(&'c Client) -> F) -> Result<T>
     where
         F: Future<Output = std::result::Result<T, tokio_postgres::Error>>,
     {
-        let Wire { client, connection, has_heard, .. } = self;
+        let Wire { client, connection, has_heard, limit, .. } = self;
         let mut answer = pin!(ask(client));
-        block_on(poll_fn(|cx| {
+        let answered = poll_fn(|cx| {
             // Twice: what is asked for is sent at once, and what has come is understood at once.
             for _ in 0..2 {
                 if let Poll::Ready(result) = answer.as_mut().poll(cx) {
@@ -104,7 +135,10 @@ impl Wire {
                 }
             }
             answer.as_mut().poll(cx).map_err(|error| told(&error))
-        }))
+        });
+        block_on(timeout_async(*limit, answered)).unwrap_or_else(|_| {
+            Err(StoreError::Unavailable(format!("the server has not answered within {limit:?}")))
+        })
     }
 
     /// A statement that the server knows.
@@ -129,6 +163,20 @@ impl Wire {
         self.has_heard = false;
         heard.unwrap_or(Ok(()))
     }
+}
+
+/// A little less than the client's own, so that the server ends what nobody waits for.
+fn statement_limit(limit: Duration) -> String {
+    format!("statement_timeout = {}", (limit.as_millis() * 9 / 10).clamp(1, i32::MAX as u128))
+}
+
+/// Lets the system find out that the other side is gone. A proxy that falls silent it does not find out about.
+fn keep_alive(stream: &TcpStream, silent: Duration) {
+    let socket = SockRef::from(stream);
+    let ask =
+        TcpKeepalive::new().with_time(KEEP_ALIVE).with_interval(KEEP_ALIVE / 3).with_retries(3);
+    let _not_important = socket.set_tcp_keepalive(&ask);
+    let _not_important = socket.set_tcp_user_timeout(Some(silent));
 }
 
 fn poll(

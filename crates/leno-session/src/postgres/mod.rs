@@ -7,6 +7,9 @@
 //! A client that is stopped or cut off in the middle of a transaction keeps its locks for 3 s at most; then the server
 //! takes the transaction back. So it is no more than a worker whose lease has run out.
 //!
+//! A server, or a network, that falls silent is waited for no longer than [`PostgresLimits`] say: the connection is given up,
+//! with all that are idle, and the operation can be asked for again.
+//!
 //! Nobody waits for the disk, or for a standby, to get a lease: a step waits once, when it is stored. So a server that
 //! crashes may forget the leases of its last moments, never a step. Those sessions are due at once, and other workers get
 //! them. Tokens rise by random numbers: whoever holds a lease that was forgotten has a token that nobody gets again, and is
@@ -20,6 +23,7 @@ mod schema;
 mod transact;
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -35,6 +39,7 @@ use crate::store::{
     Awaits, Change, Commit, Effect, Held, Lease, NewMessage, NewSession, Outcome, Release, Result,
     Sent, Store, Want, Whole,
 };
+use crate::text;
 use connection::Wire;
 
 /// A store on a PostgreSQL server. Clones are the same store.
@@ -46,7 +51,41 @@ struct Wires {
     free: Mutex<Vec<Wire>>,
     /// The one that listens, while nobody does.
     ear: Mutex<Option<Wire>>,
+    limits: PostgresLimits,
+    /// Up to which message the last sweep has come.
+    swept: AtomicI64,
 }
+
+/// For how long a server may keep a caller waiting. A connection that takes longer is given up, and the next operation
+/// gets another one.
+///
+/// These hold in addition to what the system does: connections are kept alive, and given up if the other side has not
+/// confirmed what was sent within `statement`.
+#[derive(Clone, Copy, Debug)]
+pub struct PostgresLimits {
+    /// To let a client in, for each host that is tried; 5 s.
+    pub connect: Duration,
+    /// For one statement; 20 s.
+    pub statement: Duration,
+    /// For one statement that goes through whole tables: to list, count, expire, forget; 2 min.
+    pub scan: Duration,
+}
+
+impl Default for PostgresLimits {
+    fn default() -> Self {
+        PostgresLimits {
+            connect: Duration::from_secs(5),
+            statement: Duration::from_secs(20),
+            scan: Duration::from_secs(120),
+        }
+    }
+}
+
+/// How many messages a sweep looks at.
+const SWEPT: i64 = 10_000;
+
+/// How many messages are shown of a session.
+const SHOWN: i64 = 4096;
 
 impl Postgres {
     /// Opens the store at this address, such as `postgres://user@host:port/database`, and makes its tables if need be.
@@ -55,11 +94,24 @@ impl Postgres {
     /// # Errors
     /// If the address is none; if no host can be reached; if the tables are of a later version.
     pub fn open(address: &str) -> Result<Self> {
+        Postgres::open_within(address, PostgresLimits::default())
+    }
+
+    /// As [`Postgres::open`], with other limits.
+    ///
+    /// # Errors
+    /// As [`Postgres::open`].
+    pub fn open_within(address: &str, limits: PostgresLimits) -> Result<Self> {
         let config: Config = address
             .parse()
             .map_err(|error: tokio_postgres::Error| StoreError::Address(error.to_string()))?;
-        let store =
-            Postgres(Arc::new(Wires { config, free: Mutex::default(), ear: Mutex::default() }));
+        let store = Postgres(Arc::new(Wires {
+            config,
+            free: Mutex::default(),
+            ear: Mutex::default(),
+            limits,
+            swept: AtomicI64::new(0),
+        }));
         let found: i64 = store.with(|wire| {
             // Tables are made only if need be: that needs locks which keep everybody else waiting.
             let version = |wire: &mut Wire| -> Result<i64> {
@@ -72,7 +124,7 @@ impl Postgres {
             if found >= schema::VERSION {
                 return Ok(found);
             }
-            wire.drive(|client| client.batch_execute(schema::CREATE))?;
+            wire.scanning(|wire| wire.drive(|client| client.batch_execute(schema::CREATE)))?;
             version(wire)
         })?;
         if found > schema::VERSION {
@@ -86,11 +138,19 @@ impl Postgres {
         let free = self.0.free.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).pop();
         let mut wire = match free {
             Some(wire) => wire,
-            None => Wire::connect(&self.0.config)?,
+            None => Wire::connect(&self.0.config, &self.0.limits)?,
         };
         let result = work(&mut wire);
-        if result.is_ok() {
-            self.0.free.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(wire);
+        let mut free = self.0.free.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        match &result {
+            Ok(_) => free.push(wire),
+            // What has become of one has probably become of all: nobody waits for each of them in turn.
+            Err(StoreError::Unavailable(_)) => {
+                let all = std::mem::take(&mut *free);
+                drop(free);
+                drop(all);
+            }
+            Err(_) => {}
         }
         result
     }
@@ -103,9 +163,11 @@ impl Postgres {
     /// One statement by itself that goes through whole tables, or that steps do not wait for.
     fn ask_freely(&self, sql: &'static str, params: &[&(dyn ToSql + Sync)]) -> Result<Vec<Found>> {
         self.with(|wire| {
-            transact::whole(wire, |wire| {
-                wire.drive(|client| client.batch_execute(connection::FREELY))?;
-                wire.ask(sql, params)
+            wire.scanning(|wire| {
+                transact::whole(wire, |wire| {
+                    wire.freely()?;
+                    wire.ask(sql, params)
+                })
             })
         })
     }
@@ -143,8 +205,15 @@ fn told(error: &tokio_postgres::Error) -> StoreError {
         Some(code) => match code.get(..2) {
             // Deadlocks, and locks that were waited for too long.
             Some("40" | "55") => StoreError::Busy(text),
-            // Connections, resources, an operator's intervention, a server that only reads.
-            Some("08" | "53" | "57" | "58" | "25") => StoreError::Unavailable(text),
+            // Connections, resources, an operator's intervention, a server that only reads; what an operator can take away
+            // and give back: who may come in, the database's name, rights.
+            Some("08" | "53" | "57" | "58" | "25" | "28" | "3D") => StoreError::Unavailable(text),
+            _ if code == "42501" => StoreError::Unavailable(text),
+            // What another connection does not suffer from: statements that were prepared on this one.
+            Some("0A" | "26") => StoreError::Unavailable(text),
+            // Values that a column cannot hold, that break a rule, or that are too long.
+            Some("22" | "23" | "54") => StoreError::Refused(text),
+            // A table that is not there, say.
             _ => StoreError::Damaged(text),
         },
     }
@@ -201,6 +270,7 @@ fn effect_of(row: &Found) -> Effect {
 
 impl Store for Postgres {
     fn create(&self, new: &[NewSession]) -> Result<Vec<bool>> {
+        text::of_sessions(new)?;
         let named: Vec<SessionId> = new.iter().map(|new| new.id).collect();
         let kinds: Vec<&str> = new.iter().map(|new| new.kind.as_str()).collect();
         let versions: Vec<i64> = new.iter().map(|new| i64::from(new.version)).collect();
@@ -213,10 +283,12 @@ impl Store for Postgres {
     }
 
     fn lease(&self, want: &Want) -> Result<Vec<Lease>> {
+        text::of_want(want)?;
         self.with(|wire| transact::lease(wire, want))
     }
 
     fn commit(&self, batch: &[Commit], ttl: Duration) -> Result<Vec<Outcome>> {
+        text::of_commits(batch)?;
         self.with(|wire| transact::commit(wire, batch, ttl))
     }
 
@@ -225,6 +297,7 @@ impl Store for Postgres {
         batch: &[Commit],
         want: &Want,
     ) -> Result<(Vec<Outcome>, Vec<Lease>)> {
+        text::of_commits(batch).and_then(|()| text::of_want(want))?;
         self.with(|wire| transact::commit_and_lease(wire, batch, want))
     }
 
@@ -236,11 +309,19 @@ impl Store for Postgres {
         Ok(held.iter().map(|held| transact::outcome(is_renewed(held))).collect())
     }
 
+    fn attempt(&self, held: &[Held]) -> Result<Vec<Outcome>> {
+        let (named, tokens) = transact::named(held);
+        let counted = transact::holders(&self.ask(schema::ATTEMPT, &[&bytes(&named), &tokens])?);
+        let is_counted = |held: &Held| counted.contains(&(held.id, held.token));
+        Ok(held.iter().map(|held| transact::outcome(is_counted(held))).collect())
+    }
+
     fn release(&self, released: &[Release]) -> Result<Vec<Outcome>> {
         self.with(|wire| transact::whole(wire, |wire| transact::release(wire, released)))
     }
 
     fn send(&self, messages: &[NewMessage]) -> Result<Vec<Sent>> {
+        text::of_messages(messages)?;
         self.with(|wire| {
             transact::whole(wire, |wire| {
                 let to: Vec<SessionId> = messages.iter().map(|message| message.to).collect();
@@ -263,7 +344,7 @@ impl Store for Postgres {
         let mut wire = match ear.take() {
             Some(wire) => wire,
             None => {
-                let mut wire = Wire::connect(&self.0.config)?;
+                let mut wire = Wire::connect(&self.0.config, &self.0.limits)?;
                 wire.drive(|client| client.batch_execute("LISTEN leno_session"))?;
                 wire
             }
@@ -276,8 +357,10 @@ impl Store for Postgres {
     }
 
     fn change(&self, named: &[SessionId], change: &Change) -> Result<Vec<bool>> {
+        text::of_change(change)?;
         let changed = match change {
             Change::Cancel(reason) => self.ask(schema::CANCEL, &[&bytes(named), reason])?,
+            Change::Quarantine(reason) => self.ask(schema::QUARANTINE, &[&bytes(named), reason])?,
             Change::Retry => {
                 self.ask_and_tell(schema::RETRY, &[&bytes(named), &None::<Vec<u8>>, &None::<i64>])?
             }
@@ -299,8 +382,19 @@ impl Store for Postgres {
         Ok(found.first().map_or(0, |row| number(row, 0)))
     }
 
+    fn sweep(&self, taken: Duration) -> Result<u64> {
+        let after = self.0.swept.load(Relaxed);
+        let found = self.ask(schema::SWEEP, &[&after, &millis(taken), &SWEPT])?;
+        let Some(row) = found.first() else { return Ok(0) };
+        // From the beginning again, when it has come to the end.
+        let is_over = row.get::<_, i64>(1) < SWEPT;
+        self.0.swept.store(if is_over { 0 } else { row.get(0) }, Relaxed);
+        Ok(number(row, 2))
+    }
+
     fn outbox(&self, most: usize, ttl: Duration) -> Result<Vec<Effect>> {
-        let mut found = self.ask(schema::OUTBOX, &[&millis(ttl), &(most as i64)])?;
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let mut found = self.ask(schema::OUTBOX, &[&millis(ttl), &most])?;
         found.sort_by_key(|row| number(row, 0));
         Ok(found.iter().map(effect_of).collect())
     }
@@ -312,11 +406,13 @@ impl Store for Postgres {
     }
 
     fn list(&self, query: &Query, each: &mut dyn FnMut(Row)) -> Result<()> {
+        text::of_query(query)?;
         let found = if let Some(id) = query.id {
             self.ask(schema::SHOW, &[&&id.as_bytes()[..]])?
         } else {
             let after = query.after.as_ref().map(|id| &id.as_bytes()[..]);
-            let (state, limit) = (query.state.map(State::number), query.limit as i64);
+            let limit = i64::try_from(query.limit).unwrap_or(0);
+            let state = query.state.map(State::number);
             self.ask_freely(schema::LIST, &[&query.kind, &state, &after, &limit])?
         };
         found.iter().map(row_of).for_each(each);
@@ -328,7 +424,7 @@ impl Store for Postgres {
             let key = &id.as_bytes()[..];
             let found = wire.ask(schema::LOAD, &[&key])?;
             let Some(row) = found.first() else { return Ok(None) };
-            let inbox = wire.ask(schema::UNREAD, &[&vec![key]])?;
+            let inbox = wire.ask(schema::UNREAD, &[&vec![key], &SHOWN])?;
             let outbox = wire.ask(schema::UNCONFIRMED, &[&key])?;
             Ok(Some(Whole {
                 row: row_of(row),
@@ -343,6 +439,10 @@ impl Store for Postgres {
     fn count(&self) -> Result<BTreeMap<State, u64>> {
         let found = self.ask_freely(schema::COUNT, &[])?;
         let state = |row: &Found| State::numbered(row.get(0)).unwrap_or(State::Parked);
-        Ok(found.iter().map(|row| (state(row), number(row, 1))).collect())
+        let mut states = BTreeMap::new();
+        for row in &found {
+            *states.entry(state(row)).or_default() += number(row, 1);
+        }
+        Ok(states)
     }
 }

@@ -1,30 +1,31 @@
 //! Tables, and the sentences that are said to them. What columns mean is as in the store in a file; times are those of
 //! the server's clock.
 
-pub(super) const VERSION: i64 = 3;
+pub(super) const VERSION: i64 = 4;
 
 /// Makes tables, or takes over those of earlier versions. Effects are appended, and deleted when they are confirmed; only
 /// those that were handed out are in an index by their ids. Version 1 had them without numbers: they get as many as there are
 /// effects, from 1 on, and then in order, because a row that was changed has moved. Version 2 did not know who has stored
-/// the last step. Locked, so that processes that start at the same time do not get in
+/// the last step. Version 3 counted no attempts, and did not know when messages were taken. Locked, so that processes that start at the same time do not get in
 /// each other's way.
 pub(super) const CREATE: &str = "
 BEGIN;
+SET LOCAL statement_timeout = 0;
 SELECT pg_advisory_xact_lock(7310313);
 CREATE TABLE IF NOT EXISTS leno_store(version int8 NOT NULL, idle bool NOT NULL);
-INSERT INTO leno_store SELECT 3, false WHERE NOT EXISTS (SELECT 1 FROM leno_store);
+INSERT INTO leno_store SELECT 4, false WHERE NOT EXISTS (SELECT 1 FROM leno_store);
 CREATE TABLE IF NOT EXISTS leno_session(
     id bytea PRIMARY KEY, kind text NOT NULL, version int8 NOT NULL, state int2 NOT NULL,
     token int8 NOT NULL, sequence int8 NOT NULL, effects int8 NOT NULL,
     awaits int2 NOT NULL, until int8 NOT NULL, due int8 NOT NULL,
     worker text NOT NULL, said text NOT NULL, reason text NOT NULL,
     created int8 NOT NULL, touched int8 NOT NULL, image bytea NOT NULL,
-    stored int8 NOT NULL DEFAULT 0) WITH (fillfactor = 50);
+    stored int8 NOT NULL DEFAULT 0, attempts int8 NOT NULL DEFAULT 0) WITH (fillfactor = 50);
 ALTER TABLE leno_session ALTER image SET STORAGE EXTERNAL;
 CREATE INDEX IF NOT EXISTS leno_session_due ON leno_session(kind, due);
 CREATE TABLE IF NOT EXISTS leno_inbox(
     number bigserial PRIMARY KEY, id bytea NOT NULL, key text NOT NULL, body bytea NOT NULL,
-    taken bool NOT NULL DEFAULT false, UNIQUE(id, key));
+    taken bool NOT NULL DEFAULT false, UNIQUE(id, key), taken_at int8 NOT NULL DEFAULT 0);
 CREATE INDEX IF NOT EXISTS leno_inbox_unread ON leno_inbox(id, number) WHERE NOT taken;
 CREATE TABLE IF NOT EXISTS leno_effect(
     number bigserial PRIMARY KEY, id bytea NOT NULL, sequence int8 NOT NULL, topic text NOT NULL, body bytea NOT NULL,
@@ -42,7 +43,12 @@ DO $$ DECLARE found int8 := (SELECT version FROM leno_store); BEGIN
     END IF;
     IF found < 3 THEN
         ALTER TABLE leno_session ADD COLUMN stored int8 NOT NULL DEFAULT 0;
-        UPDATE leno_store SET version = 3;
+    END IF;
+    IF found < 4 THEN
+        ALTER TABLE leno_session ADD COLUMN attempts int8 NOT NULL DEFAULT 0;
+        ALTER TABLE leno_inbox ADD COLUMN taken_at int8 NOT NULL DEFAULT 0;
+        UPDATE leno_inbox SET taken_at = (extract(epoch FROM clock_timestamp()) * 1000)::int8 WHERE taken;
+        UPDATE leno_store SET version = 4;
     END IF;
 END $$;
 CREATE INDEX IF NOT EXISTS leno_effect_lent ON leno_effect(id, sequence) WHERE due > 0;
@@ -66,14 +72,15 @@ macro_rules! lease {
 UPDATE leno_session c SET token = c.token + 1 + (random() * 2147483647)::int8, due = n.n + $3, state = 1, worker = $4
 FROM (SELECT leno_now() AS n) n, ",
             $from,
-            "(SELECT s.id FROM unnest($1::text[], $2::int8[]) k(kind, version), LATERAL
-        (SELECT id FROM leno_session WHERE kind = k.kind AND version <= k.version AND due <= (SELECT leno_now())
+            "(SELECT s.id, s.state FROM unnest($1::text[], $2::int8[]) k(kind, version), LATERAL
+        (SELECT id, state FROM leno_session WHERE kind = k.kind AND version <= k.version AND due <= (SELECT leno_now())
             ",
             $which,
             " ORDER BY due LIMIT $5 FOR UPDATE SKIP LOCKED) s
         LIMIT $5) s
 WHERE c.id = s.id
-RETURNING c.id, c.kind, c.version, c.token, c.sequence, c.awaits, c.until <= n.n, c.image"
+RETURNING c.id, c.kind, c.version, c.token, c.sequence, c.awaits, c.until <= n.n, c.image,
+    s.state = 1, c.attempts"
         )
     };
 }
@@ -85,8 +92,11 @@ pub(super) const LEASE_ONE: &str =
 /// In the transaction of a commit.
 pub(super) const LEASE_TOO: &str = lease!("", "");
 
+/// Of each of these the oldest, so many at most.
 pub(super) const UNREAD: &str = "
-SELECT id, number, key, body FROM leno_inbox WHERE id = ANY($1) AND NOT taken ORDER BY number LIMIT 4096";
+SELECT i.id, i.number, i.key, i.body FROM unnest($1::bytea[]) s(id), LATERAL
+    (SELECT id, number, key, body FROM leno_inbox WHERE id = s.id AND NOT taken ORDER BY number LIMIT $2) i
+ORDER BY i.number";
 
 /// Rows are locked in the order of their ids, so that two that lock several do not wait for each other.
 pub(super) const LOCK: &str =
@@ -104,7 +114,7 @@ WITH u AS (
             ELSE n + v.until END,
         due = CASE WHEN v.due IS NULL THEN 9223372036854775807
             WHEN v.state = 1 AND c.due >= n + v.due / 2 THEN c.due ELSE n + v.due END,
-        touched = n, stored = v.token
+        touched = n, stored = v.token, attempts = 0
     FROM (SELECT leno_now() AS n) t,
         unnest($1::bytea[], $2::int8[], $3::int8[], $4::int8[], $5::int8[], $6::bytea[], $7::text[], $8::text[],
             $9::int2[], $10::int2[], $11::int8[], $12::int8[])
@@ -124,7 +134,24 @@ pub(super) const WERE_STORED: &str = "
 SELECT v.place FROM leno_session c, unnest($1::int8[], $2::bytea[], $3::int8[], $4::int8[]) v(place, id, token, sequence)
 WHERE c.id = v.id AND c.stored = v.token AND c.sequence = v.sequence";
 
-pub(super) const TAKE: &str = "UPDATE leno_inbox SET taken = true WHERE number = ANY($1)";
+/// Only its key is needed from now on.
+pub(super) const TAKE: &str = "
+UPDATE leno_inbox SET taken = true, taken_at = leno_now(), body = '' WHERE number = ANY($1)";
+
+pub(super) const REFUSE: &str =
+    "UPDATE leno_inbox SET taken = true, taken_at = leno_now() WHERE number = ANY($1)";
+
+/// Of so many messages behind a number, deletes those that were taken that long ago. Tells up to where it has looked, at how
+/// many, and how many it has deleted.
+pub(super) const SWEEP: &str = "
+WITH seen AS (SELECT number, taken AND taken_at <= leno_now() - $2 AS is_old FROM leno_inbox WHERE number > $1
+        ORDER BY number LIMIT $3),
+    gone AS (DELETE FROM leno_inbox i USING seen WHERE i.number = seen.number AND seen.is_old AND i.taken RETURNING 1)
+SELECT coalesce((SELECT max(number) FROM seen), 0), (SELECT count(*) FROM seen), (SELECT count(*) FROM gone)";
+
+pub(super) const ATTEMPT: &str = "
+UPDATE leno_session c SET attempts = c.attempts + 1 FROM unnest($1::bytea[], $2::int8[]) v(id, token)
+WHERE c.id = v.id AND c.token = v.token AND c.state = 1 RETURNING c.id, c.token";
 
 pub(super) const SEND: &str = "
 INSERT INTO leno_inbox(id, key, body) SELECT v.id, v.key, v.body
@@ -152,7 +179,7 @@ WHERE c.id = v.id AND c.token = v.token AND c.state = 1 ORDER BY c.id FOR NO KEY
 pub(super) const RELEASE: &str = "
 UPDATE leno_session c SET
     state = CASE WHEN awaits = 0 THEN 0 WHEN awaits = 2 THEN 3 WHEN m.has THEN 0 ELSE 2 END,
-    due = CASE WHEN awaits = 0 OR (awaits = 1 AND m.has) THEN leno_now() ELSE until END
+    due = CASE WHEN awaits = 0 OR (awaits = 1 AND m.has) THEN leno_now() ELSE until END, attempts = 0
 FROM (SELECT s.id, EXISTS (SELECT 1 FROM leno_inbox i WHERE i.id = s.id AND NOT i.taken) AS has
     FROM leno_session s WHERE s.id = ANY($1)) m
 WHERE c.id = m.id";
@@ -161,8 +188,13 @@ pub(super) const CANCEL: &str = "
 UPDATE leno_session SET token = token + 1, state = 7, due = 9223372036854775807, reason = $2, touched = leno_now()
 WHERE id = ANY($1) AND state NOT IN (4, 7, 8) RETURNING id";
 
+pub(super) const QUARANTINE: &str = "
+UPDATE leno_session SET token = CASE WHEN token < 9223372036854775807 THEN token + 1 ELSE token END, state = 6,
+    due = 9223372036854775807, reason = $2, attempts = 0, touched = leno_now()
+WHERE id = ANY($1) AND state NOT IN (4, 7, 8) RETURNING id";
+
 pub(super) const RETRY: &str = "
-UPDATE leno_session SET token = token + 1, state = 0, due = leno_now(), touched = leno_now(),
+UPDATE leno_session SET token = token + 1, state = 0, due = leno_now(), touched = leno_now(), attempts = 0,
     image = coalesce($2, image), version = coalesce($3, version)
 WHERE id = ANY($1) AND state IN (5, 6) RETURNING id";
 

@@ -15,7 +15,8 @@ use crate::clock::millis;
 use crate::id::SessionId;
 use crate::row::State;
 use crate::store::{
-    Awaits, Commit, Held, Lease, Message, NewMessage, Next, Outcome, Release, Result, Sent, Want,
+    Awaits, Commit, Held, INBOX, Lease, Message, NewMessage, Next, Outcome, Release, Result, Sent,
+    Want,
 };
 
 pub(super) fn outcome(is_stored: bool) -> Outcome {
@@ -59,7 +60,7 @@ impl<'a> Asked<'a> {
             versions: want.build.iter().map(|known| i64::from(known.version)).collect(),
             ttl: millis(want.ttl),
             worker: &want.worker,
-            most: want.most as i64,
+            most: i64::try_from(want.most).unwrap_or(i64::MAX),
         }
     }
 
@@ -93,13 +94,15 @@ fn leased(wire: &mut Wire, found: &[Found]) -> Result<Vec<Lease>> {
         is_due: row.get(6),
         image: row.get(7),
         inbox: Vec::new(),
+        was_lost: row.get(8),
+        attempts: u32::try_from(number(row, 9)).unwrap_or(u32::MAX),
     };
     let mut leases: Vec<Lease> = found.iter().map(lease).collect();
     let waiting = leases.iter().filter(|lease| lease.awaits == Awaits::Message);
     let waiting: Vec<SessionId> = waiting.map(|lease| lease.id).collect();
     if !waiting.is_empty() {
         let mut inboxes: HashMap<SessionId, Vec<Message>> = HashMap::new();
-        for row in wire.ask(schema::UNREAD, &[&bytes(&waiting)])? {
+        for row in wire.ask(schema::UNREAD, &[&bytes(&waiting), &(INBOX as i64)])? {
             inboxes.entry(id_at(&row, 0)).or_default().push(message_of(&row));
         }
         for lease in &mut leases {
@@ -346,7 +349,7 @@ pub(super) fn release(wire: &mut Wire, released: &[Release]) -> Result<Vec<Outco
     let really = released.iter().filter(|release| is_held(&release.held));
     let refused: Vec<i64> = really.flat_map(|release| release.refused.iter().copied()).collect();
     if !refused.is_empty() {
-        wire.ask(schema::TAKE, &[&refused])?;
+        wire.ask(schema::REFUSE, &[&refused])?;
     }
     let given_back: Vec<SessionId> = held.iter().map(|(id, _)| *id).collect();
     wire.ask(schema::RELEASE, &[&bytes(&given_back)])?;

@@ -1,16 +1,21 @@
 //! Connections of a process: one that writes, one that reads.
 
 use std::collections::HashMap;
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicI64};
 use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+use rusqlite::{
+    Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params,
+};
 
-use super::told;
+use super::{schema, told};
 use crate::clock::{FAR, now};
+use crate::error::StoreError;
 use crate::id::SessionId;
 use crate::store::Result;
 
@@ -24,6 +29,8 @@ pub(super) struct Connections {
     seen: Mutex<i64>,
     /// The kinds that were asked for last, whose times `wait` looks at.
     pub(super) kinds: Mutex<Vec<String>>,
+    /// Up to which message the last sweep has come.
+    pub(super) swept: AtomicI64,
 }
 
 /// The connection that writes.
@@ -32,6 +39,8 @@ pub(super) struct Writer {
     /// How it is set.
     lasts: Lasts,
     places: Places,
+    /// The time that was written last, by this process.
+    latest: i64,
 }
 
 /// Where sessions that were leased here are, so that they need not be looked for by their ids. A hint: whoever uses it
@@ -80,8 +89,31 @@ impl Writer {
             self.lasts = lasts;
         }
         let begun = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let now = now();
+        if now > self.latest.saturating_add(TICK) {
+            begun.prepare_cached(schema::TICK)?.execute([now])?;
+            self.latest = now;
+        }
         Ok((begun, &mut self.places))
     }
+
+    /// The tables are there: from now on it is noted when something is written.
+    pub(super) fn has_tables(&mut self) {
+        self.latest = 0;
+    }
+}
+
+/// How often it is noted what time it is, in milliseconds.
+const TICK: i64 = 1000;
+
+/// Up to when sessions are looked for that are ready. A clock that was set back leaves them in the future: at most this
+/// far behind what was noted, because that is late by a tick, and by another one if its transaction was taken back.
+pub(super) fn horizon(connection: &Connection, now: i64) -> rusqlite::Result<i64> {
+    let latest = connection
+        .prepare_cached(schema::LATEST)?
+        .query_row([], |row| Ok(row.get::<_, i64>(0).unwrap_or(0)));
+    let latest = latest.optional()?.unwrap_or(0);
+    Ok(if latest > now { latest.saturating_add(2 * TICK) } else { now })
 }
 
 /// How long a write waits for other processes before it says that the store is busy.
@@ -89,6 +121,11 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Connections {
     pub(super) fn open(path: PathBuf) -> Result<Connections> {
+        // To SQLite these are databases of one connection alone.
+        if path.as_os_str().is_empty() || path == Path::new(":memory:") {
+            return Err(StoreError::Address(format!("`{}` names no file", path.display())));
+        }
+        make_private(&path);
         let (writer, reader) = (connect(&path)?, connect(&path)?);
         Ok(Connections {
             path,
@@ -96,11 +133,14 @@ impl Connections {
                 connection: writer,
                 lasts: Lasts::Always,
                 places: Places::default(),
+                // There may be no tables yet.
+                latest: FAR,
             }),
             reader: Mutex::new(reader),
             is_busy: AtomicBool::new(false),
             seen: Mutex::new(-1),
             kinds: Mutex::default(),
+            swept: AtomicI64::new(0),
         })
     }
 
@@ -128,19 +168,30 @@ impl Connections {
     fn look(&self, kinds: &[String]) -> rusqlite::Result<(i64, i64)> {
         let reader = self.reader.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let version = reader.query_row("PRAGMA data_version", [], |row| row.get(0))?;
-        let sql = "SELECT due FROM leno_session WHERE kind = ?1 AND due > ?2 ORDER BY due LIMIT 1";
+        let sql = "SELECT due FROM leno_session WHERE kind = ?1 AND due > ?2 AND due <= ?3 ORDER BY due LIMIT 1";
         let (mut next, now) = (FAR, now());
         for kind in kinds {
-            let due = reader.prepare_cached(sql)?.query_row(params![kind, now], |row| row.get(0));
+            let due =
+                reader.prepare_cached(sql)?.query_row(params![kind, now, FAR], |row| row.get(0));
             next = next.min(due.optional()?.unwrap_or(FAR));
         }
         Ok((version, next))
     }
 }
 
+/// Makes a new file that is for its owner alone: dialogues may be private, and ids are. SQLite gives the files that it puts
+/// beside it the same mode. One that is there already stays as it is.
+fn make_private(path: &Path) {
+    let mut options = OpenOptions::new();
+    // What is wrong with the path is said by SQLite.
+    let _made = options.write(true).create_new(true).mode(0o600).open(path);
+}
+
 fn connect(path: &Path) -> Result<Connection> {
     let open = || {
-        let mut connection = Connection::open(path)?;
+        // Without what reads a path as an address of its own kind.
+        let flags = OpenFlags::default() & !OpenFlags::SQLITE_OPEN_URI;
+        let mut connection = Connection::open_with_flags(path, flags)?;
         // SQLite's own pauses grow to a tenth of a second; a write here takes a fraction of a millisecond.
         connection.busy_handler(Some(|count| {
             let pause = if count < 100 { 100 } else { 1000 };

@@ -9,8 +9,14 @@
 //! it, and if the machine loses its power, all who held leases are gone, too. So a step by itself waits for the disk
 //! once, not twice.
 //!
-//! Times are those of the machine's clock.
+//! Times are those of the machine's clock. If it is set back, sessions that are ready stay ready: the file has the latest
+//! time at which something was written, and until the clock has come there again, ready ones are looked for up to then.
+//! Leases and time limits last longer by what the clock was set back.
+//!
+//! A new file is for its owner alone (mode 600). A cell that holds what its column is not for harms its own session: see
+//! `cells.rs`.
 
+mod cells;
 mod connections;
 mod schema;
 mod transact;
@@ -21,19 +27,27 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
+use leno_context::user::Section;
 use leno_kernel::blocking;
-use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Params, params};
 
+use self::cells::{Lenient, awaited, bytes};
 use self::connections::{Connections, Lasts, Places};
-use crate::clock::{FAR, millis, now, shown};
+use crate::clock::{millis, now};
 use crate::error::StoreError;
 use crate::id::SessionId;
 use crate::row::{Query, Row, State};
 use crate::store::{
-    Awaits, Change, Commit, Effect, Held, Lease, Message, NewMessage, NewSession, Outcome, Release,
-    Result, Sent, Store, Want, Whole,
+    Change, Commit, Effect, Held, Lease, NewMessage, NewSession, Outcome, Release, Result, Sent,
+    Store, Want, Whole,
 };
+use crate::text;
+
+/// How many messages a sweep looks at.
+const SWEPT: usize = 10_000;
+
+/// How many messages are shown of a session.
+const SHOWN: i64 = 4096;
 
 /// A store in a file. Clones are the same store.
 #[derive(Clone)]
@@ -58,14 +72,28 @@ impl Sqlite {
                         transaction.execute_batch(schema::CREATE)?;
                         transaction.execute_batch(schema::TAKE_OVER)?;
                     }
-                    2 => transaction.execute_batch(schema::ADD_STORED)?,
-                    schema::VERSION => return Ok(Ok(())),
+                    2 => {
+                        transaction.execute_batch(schema::ADD_STORED)?;
+                        transaction.execute_batch(schema::ADD_ATTEMPTS)?;
+                    }
+                    3 => transaction.execute_batch(schema::ADD_ATTEMPTS)?,
+                    schema::VERSION => {}
                     _ => return Ok(Err(found)),
                 }
+                let now = now();
+                if connections::horizon(transaction, now)? > now {
+                    transaction.execute(schema::SET_BACK, [now])?;
+                }
+                if found == schema::VERSION {
+                    return Ok(Ok(()));
+                }
+                transaction.execute(schema::TAKEN_NOW, [now])?;
                 transaction.pragma_update(None, "user_version", schema::VERSION)?;
                 Ok(Ok(()))
             })?
             .map_err(|found| StoreError::Version { found, known: schema::VERSION })?;
+        let writer = store.0.writer.lock();
+        writer.unwrap_or_else(|poisoned| poisoned.into_inner()).has_tables();
         Ok(store)
     }
 
@@ -93,6 +121,7 @@ impl Sqlite {
         blocking(move || {
             let mut writer =
                 connections.writer.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            let _section = Section::open();
             let (transaction, places) = writer.transaction(lasts)?;
             let result = work(&transaction, places)?;
             transaction.commit()?;
@@ -107,7 +136,9 @@ impl Sqlite {
     ) -> Result<T> {
         let connections = self.0.clone();
         blocking(move || {
-            work(&connections.reader.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
+            let reader = connections.reader.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            let _section = Section::open();
+            work(&reader)
         })
         .map_err(|error| told(&error))
     }
@@ -121,72 +152,20 @@ fn told(error: &rusqlite::Error) -> StoreError {
         Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt | ErrorCode::SchemaChanged) => {
             StoreError::Damaged(text)
         }
+        // The first is what SQLite says of a table that is not there.
         Some(
-            ErrorCode::CannotOpen
+            ErrorCode::Unknown
+            | ErrorCode::CannotOpen
             | ErrorCode::PermissionDenied
-            | ErrorCode::ReadOnly
-            | ErrorCode::TypeMismatch,
+            | ErrorCode::ReadOnly,
         )
         | None => StoreError::Damaged(text),
+        Some(ErrorCode::TooBig | ErrorCode::ConstraintViolation | ErrorCode::TypeMismatch) => {
+            StoreError::Refused(text)
+        }
         // A full disk, say: it may have room again.
         Some(_) => StoreError::Unavailable(text),
     }
-}
-
-fn awaited(number: i64) -> Awaits {
-    match number {
-        0 => Awaits::Nothing,
-        1 => Awaits::Message,
-        _ => Awaits::Time,
-    }
-}
-
-fn id_at(row: &rusqlite::Row<'_>, index: usize) -> rusqlite::Result<SessionId> {
-    Ok(SessionId::from_bytes(row.get(index)?))
-}
-
-/// Whatever is there: in SQLite a column may hold anything, and one damaged session must not stop the others.
-fn image_at(row: &rusqlite::Row<'_>, index: usize) -> rusqlite::Result<Vec<u8>> {
-    Ok(match row.get_ref(index)? {
-        ValueRef::Blob(bytes) | ValueRef::Text(bytes) => bytes.to_vec(),
-        _ => Vec::new(),
-    })
-}
-
-fn row_of(row: &rusqlite::Row<'_>) -> rusqlite::Result<Row> {
-    let state: i16 = row.get(3)?;
-    let due: i64 = row.get(8)?;
-    Ok(Row {
-        id: id_at(row, 0)?,
-        kind: row.get(1)?,
-        version: row.get(2)?,
-        state: State::numbered(state).unwrap_or(State::Parked),
-        sequence: row.get::<_, i64>(4)?.unsigned_abs(),
-        effects: row.get::<_, i64>(5)?.unsigned_abs(),
-        token: row.get::<_, i64>(6)?.unsigned_abs(),
-        worker: row.get(7)?,
-        due: (due != FAR).then(|| shown(due)),
-        said: row.get(9)?,
-        reason: row.get(10)?,
-        created: shown(row.get(11)?),
-        touched: shown(row.get(12)?),
-        size: row.get::<_, Option<i64>>(13)?.unwrap_or(0).unsigned_abs() as usize,
-    })
-}
-
-fn message_of(row: &rusqlite::Row<'_>) -> rusqlite::Result<Message> {
-    Ok(Message { number: row.get(0)?, key: row.get(1)?, body: row.get(2)? })
-}
-
-/// With its number.
-fn effect_of(row: &rusqlite::Row<'_>) -> rusqlite::Result<(i64, Effect)> {
-    let effect = Effect {
-        session: id_at(row, 1)?,
-        sequence: row.get::<_, i64>(2)?.unsigned_abs(),
-        topic: row.get(3)?,
-        body: row.get(4)?,
-    };
-    Ok((row.get(0)?, effect))
 }
 
 /// All rows of a statement.
@@ -201,6 +180,7 @@ fn all<T>(
 
 impl Store for Sqlite {
     fn create(&self, new: &[NewSession]) -> Result<Vec<bool>> {
+        text::of_sessions(new)?;
         let new = new.to_vec();
         self.write(move |transaction| {
             let mut insert = transaction.prepare_cached(schema::INSERT)?;
@@ -223,6 +203,7 @@ impl Store for Sqlite {
     }
 
     fn lease(&self, want: &Want) -> Result<Vec<Lease>> {
+        text::of_want(want)?;
         let kinds = want.build.iter().map(|known| known.kind.clone()).collect();
         *self.0.kinds.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = kinds;
         // Without a look first, workers that have nothing to do would keep the others from writing.
@@ -241,6 +222,7 @@ impl Store for Sqlite {
     }
 
     fn commit(&self, batch: &[Commit], ttl: Duration) -> Result<Vec<Outcome>> {
+        text::of_commits(batch)?;
         let batch = batch.to_vec();
         self.write_that(Lasts::Always, move |transaction, places| {
             let mut steps = transact::Steps::new(transaction, ttl)?;
@@ -253,6 +235,7 @@ impl Store for Sqlite {
         batch: &[Commit],
         want: &Want,
     ) -> Result<(Vec<Outcome>, Vec<Lease>)> {
+        text::of_commits(batch).and_then(|()| text::of_want(want))?;
         let (batch, want) = (batch.to_vec(), want.clone());
         let (outcomes, leases) = self.write_that(Lasts::Always, move |transaction, places| {
             let mut steps = transact::Steps::new(transaction, want.ttl)?;
@@ -278,6 +261,19 @@ impl Store for Sqlite {
         })
     }
 
+    fn attempt(&self, held: &[Held]) -> Result<Vec<Outcome>> {
+        let held = held.to_vec();
+        self.write(move |transaction| {
+            let mut attempt = transaction.prepare_cached(schema::ATTEMPT)?;
+            let mut one = |held: &Held| {
+                attempt
+                    .execute(params![held.id.as_bytes(), held.token as i64])
+                    .map(transact::outcome)
+            };
+            held.iter().map(&mut one).collect()
+        })
+    }
+
     fn release(&self, released: &[Release]) -> Result<Vec<Outcome>> {
         let released = released.to_vec();
         self.write(move |transaction| {
@@ -286,6 +282,7 @@ impl Store for Sqlite {
     }
 
     fn send(&self, messages: &[NewMessage]) -> Result<Vec<Sent>> {
+        text::of_messages(messages)?;
         let messages = messages.to_vec();
         self.write(move |transaction| {
             messages.iter().map(|message| transact::send(transaction, message)).collect()
@@ -298,6 +295,7 @@ impl Store for Sqlite {
     }
 
     fn change(&self, ids: &[SessionId], change: &Change) -> Result<Vec<bool>> {
+        text::of_change(change)?;
         let (ids, change) = (ids.to_vec(), change.clone());
         self.write(move |transaction| {
             let one = |id: &SessionId| {
@@ -306,6 +304,9 @@ impl Store for Sqlite {
                     match &change {
                         Change::Cancel(reason) => transaction
                             .prepare_cached(schema::CANCEL)?
+                            .execute(params![id, reason, now()])?,
+                        Change::Quarantine(reason) => transaction
+                            .prepare_cached(schema::QUARANTINE)?
                             .execute(params![id, reason, now()])?,
                         Change::Retry => {
                             let nothing = None::<i64>;
@@ -336,28 +337,41 @@ impl Store for Sqlite {
     fn forget(&self, ended: Duration) -> Result<u64> {
         self.write(move |transaction| {
             let limit = now() - millis(ended);
-            let ids = all(transaction, schema::FORGOTTEN, [limit], |row| id_at(row, 0))?;
-            for table in ["leno_inbox", "leno_session"] {
-                let mut delete =
-                    transaction.prepare(&format!("DELETE FROM {table} WHERE id = ?1"))?;
-                for id in &ids {
-                    delete.execute([id.as_bytes()])?;
-                }
+            let old = all(transaction, schema::FORGOTTEN, [limit], |row| row.get::<_, i64>(0))?;
+            let mut messages = transaction.prepare_cached(schema::FORGET_MESSAGES)?;
+            let mut session = transaction.prepare_cached(schema::FORGET)?;
+            for number in &old {
+                messages.execute([number])?;
+                session.execute([number])?;
             }
-            Ok(ids.len() as u64)
+            Ok(old.len() as u64)
+        })
+    }
+
+    fn sweep(&self, taken: Duration) -> Result<u64> {
+        let (limit, after) = (now() - millis(taken), self.0.swept.load(Relaxed));
+        let looked = self.read(move |connection| {
+            let params = params![after, limit, SWEPT as i64];
+            let make =
+                |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, bool>(1)?));
+            all(connection, schema::TAKEN, params, make)
+        })?;
+        // From the beginning again, when it has come to the end.
+        let last = looked.last().filter(|_| looked.len() == SWEPT).map_or(0, |(number, _)| *number);
+        self.0.swept.store(last, Relaxed);
+        let old: Vec<i64> =
+            looked.into_iter().filter_map(|(number, is_old)| is_old.then_some(number)).collect();
+        if old.is_empty() {
+            return Ok(0);
+        }
+        self.write(move |transaction| {
+            let mut sweep = transaction.prepare_cached(schema::SWEEP)?;
+            old.iter().try_fold(0, |count, number| Ok(count + sweep.execute([number])? as u64))
         })
     }
 
     fn outbox(&self, most: usize, ttl: Duration) -> Result<Vec<Effect>> {
-        self.write(move |transaction| {
-            let now = now();
-            let found = all(transaction, schema::OUTBOX, params![now, most as i64], effect_of)?;
-            let mut lend = transaction.prepare_cached(schema::LEND)?;
-            for (number, _) in &found {
-                lend.execute(params![number, now + millis(ttl)])?;
-            }
-            Ok(found.into_iter().map(|(_, effect)| effect).collect())
-        })
+        self.write(move |transaction| transact::outbox(transaction, most, ttl))
     }
 
     fn confirm(&self, done: &[(SessionId, u64)]) -> Result<()> {
@@ -375,6 +389,7 @@ impl Store for Sqlite {
     }
 
     fn list(&self, query: &Query, each: &mut dyn FnMut(Row)) -> Result<()> {
+        text::of_query(query)?;
         let query = query.clone();
         let rows = self.read(move |connection| {
             let sql = format!(
@@ -382,7 +397,8 @@ impl Store for Sqlite {
                  AND (?3 IS NULL OR state = ?3) AND (?4 IS NULL OR id > ?4) ORDER BY id LIMIT ?5",
                 schema::ROW
             );
-            let limit = if query.limit == 0 { -1 } else { query.limit as i64 };
+            let row_of = |row: &rusqlite::Row<'_>| Ok(Lenient::new(row).session());
+            let limit = if query.limit == 0 { -1 } else { i64::try_from(query.limit).unwrap_or(-1) };
             let id = query.id.map(|id| *id.as_bytes());
             if let Some(id) = id {
                 // By its index, which the general form cannot use.
@@ -407,13 +423,15 @@ impl Store for Sqlite {
                 .prepare_cached(&sql)?
                 .query_row([key], |row| {
                     let number: i64 = row.get(16)?;
-                    Ok((row_of(row)?, awaited(row.get(14)?), image_at(row, 15)?, number))
+                    let awaits = awaited(row.get(14).unwrap_or(0));
+                    Ok((Lenient::new(row).session(), awaits, bytes(row, 15), number))
                 })
                 .optional()?;
             let Some((row, awaits, image, number)) = found else { return Ok(None) };
-            let inbox = all(connection, schema::UNREAD, [number], message_of)?;
-            let outbox = all(connection, schema::UNCONFIRMED, [key], effect_of)?;
-            let outbox = outbox.into_iter().map(|(_, effect)| effect).collect();
+            let message = |row: &rusqlite::Row<'_>| Ok(Lenient::new(row).message());
+            let inbox = all(connection, schema::UNREAD, [number, SHOWN], message)?;
+            let effect = |row: &rusqlite::Row<'_>| Ok(Lenient::new(row).effect());
+            let outbox = all(connection, schema::UNCONFIRMED, [key], effect)?;
             Ok(Some(Whole { row, awaits, image, inbox, outbox }))
         })
     }
@@ -422,12 +440,14 @@ impl Store for Sqlite {
         self.read(|connection| {
             let sql = "SELECT state, count(*) FROM leno_session GROUP BY state";
             let counts = all(connection, sql, [], |row| {
-                Ok((
-                    State::numbered(row.get(0)?).unwrap_or(State::Parked),
-                    row.get::<_, i64>(1)?.unsigned_abs(),
-                ))
+                let state = row.get(0).ok().and_then(State::numbered).unwrap_or(State::Parked);
+                Ok((state, row.get::<_, i64>(1)?.unsigned_abs()))
             })?;
-            Ok(counts.into_iter().collect())
+            let mut states = BTreeMap::new();
+            for (state, count) in counts {
+                *states.entry(state).or_default() += count;
+            }
+            Ok(states)
         })
     }
 }

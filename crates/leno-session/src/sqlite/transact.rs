@@ -4,12 +4,15 @@ use std::time::Duration;
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 
-use super::connections::{Place, Places};
-use super::{all, awaited, id_at, image_at, message_of, schema};
+use super::cells::{Damage, Strict, awaited, bytes};
+use super::connections::{Place, Places, horizon};
+use super::{all, schema};
 use crate::clock::{FAR, millis, now};
 use crate::id::SessionId;
 use crate::row::State;
-use crate::store::{Awaits, Commit, Lease, NewMessage, Next, Outcome, Release, Sent, Want};
+use crate::store::{
+    Awaits, Commit, Effect, INBOX, Known, Lease, NewMessage, Next, Outcome, Release, Sent, Want,
+};
 
 type Result<T> = rusqlite::Result<T>;
 
@@ -19,12 +22,11 @@ pub(super) fn outcome(changed: usize) -> Outcome {
 
 /// Whether a lease would find something.
 pub(super) fn is_due(connection: &Connection, want: &Want) -> Result<bool> {
-    let mut one = connection.prepare_cached(
-        "SELECT EXISTS(SELECT 1 FROM leno_session WHERE kind = ?1 AND version <= ?2 AND due <= ?3)",
-    )?;
+    let mut one = connection.prepare_cached(schema::IS_DUE)?;
     let now = now();
+    let horizon = horizon(connection, now)?;
     for known in &want.build {
-        if one.query_row(params![known.kind, known.version, now], |row| row.get(0))? {
+        if one.query_row(params![known.kind, known.version, now, horizon], |row| row.get(0))? {
             return Ok(true);
         }
     }
@@ -37,37 +39,31 @@ pub(super) fn lease(
     want: &Want,
 ) -> Result<Vec<Lease>> {
     let now = now();
-    let due = now + millis(want.ttl);
+    let (due, horizon) = (now + millis(want.ttl), horizon(connection, now)?);
     let mut take = connection.prepare_cached(schema::LEASE)?;
     let mut leases: Vec<(i64, Lease)> = Vec::new();
     for known in &want.build {
-        let make = |row: &rusqlite::Row<'_>| {
-            let until: i64 = row.get(7)?;
-            let lease = Lease {
-                id: id_at(row, 1)?,
-                kind: known.kind.clone(),
-                version: row.get(2)?,
-                token: row.get::<_, i64>(3)?.unsigned_abs() + 1,
-                sequence: row.get::<_, i64>(4)?.unsigned_abs(),
-                awaits: awaited(row.get(6)?),
-                is_due: until <= now,
-                image: image_at(row, 8)?,
-                inbox: Vec::new(),
-            };
-            Ok((Place { number: row.get(0)?, effects: row.get(5)? }, lease))
-        };
-        let found = match want.only {
+        // The number is the table's own key, which holds nothing but numbers.
+        let make = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, read(&Strict(row), known, now)));
+        let found: Vec<(i64, std::result::Result<(Place, Lease), Damage>)> = match want.only {
             Some(id) => {
-                let params = params![known.kind, known.version, now, id.as_bytes()];
+                let params = params![known.kind, known.version, now, horizon, id.as_bytes()];
                 all(connection, schema::DUE_ONE, params, make)?
             }
             None => {
-                let left = (want.most - leases.len()) as i64;
-                let params = params![known.kind, known.version, now, left];
+                let left = i64::try_from(want.most - leases.len()).unwrap_or(i64::MAX);
+                let params = params![known.kind, known.version, now, horizon, left];
                 all(connection, schema::DUE, params, make)?
             }
         };
-        for (place, lease) in found {
+        for (number, found) in found {
+            let (place, lease) = match found {
+                Ok(found) => found,
+                Err(damage) => {
+                    set_aside(connection, number, &damage)?;
+                    continue;
+                }
+            };
             take.execute(params![place.number, lease.token as i64, due, want.worker])?;
             places.note(lease.id, place);
             leases.push((place.number, lease));
@@ -76,12 +72,86 @@ pub(super) fn lease(
             break;
         }
     }
-    for (number, lease) in &mut leases {
+    let mut granted = Vec::with_capacity(leases.len());
+    for (number, mut lease) in leases {
         if lease.awaits == Awaits::Message {
-            lease.inbox = all(connection, schema::UNREAD, [*number], message_of)?;
+            let params = params![number, INBOX as i64];
+            let inbox = all(connection, schema::UNREAD, params, |row| Ok(Strict(row).message()))?;
+            match inbox.into_iter().collect::<std::result::Result<_, Damage>>() {
+                Ok(inbox) => lease.inbox = inbox,
+                Err(damage) => {
+                    set_aside(connection, number, &format!("a message of it: {damage}"))?;
+                    continue;
+                }
+            }
+        }
+        granted.push(lease);
+    }
+    Ok(granted)
+}
+
+/// A session that can be leased, and where it is.
+fn read(
+    row: &Strict<'_, '_>,
+    known: &Known,
+    now: i64,
+) -> std::result::Result<(Place, Lease), Damage> {
+    let effects = row.count(5)?;
+    let lease = Lease {
+        id: row.id(1)?,
+        kind: known.kind.clone(),
+        version: row.version(2)?,
+        token: row.count(3)? + 1,
+        sequence: row.count(4)?,
+        awaits: awaited(row.number(6)?),
+        is_due: row.number(7)? <= now,
+        image: bytes(row.0, 8),
+        inbox: Vec::new(),
+        was_lost: row.number(9)? == i64::from(State::Leased.number()),
+        attempts: u32::try_from(row.count(10)?).unwrap_or(u32::MAX),
+    };
+    Ok((Place { number: row.number(0)?, effects: effects as i64 }, lease))
+}
+
+/// Nobody runs this one any more, and it says why.
+fn set_aside(connection: &Connection, number: i64, damage: &str) -> Result<()> {
+    let reason = format!("quarantined: {damage}");
+    let reason = crate::text::clean(&reason);
+    let mut set_aside = connection.prepare_cached(schema::SET_ASIDE_ROW)?;
+    set_aside.execute(params![number, reason, now()]).map(drop)
+}
+
+/// Effects that were not confirmed. Those that cannot be read are handed out to nobody, and their sessions say so.
+pub(super) fn outbox(connection: &Connection, most: usize, ttl: Duration) -> Result<Vec<Effect>> {
+    let (now, most) = (now(), i64::try_from(most).unwrap_or(i64::MAX));
+    let mut lend = connection.prepare_cached(schema::LEND)?;
+    let make = |row: &rusqlite::Row<'_>| {
+        Ok((row.get::<_, i64>(0)?, Strict(row).effect(), Strict(row).id(1)))
+    };
+    loop {
+        let found = all(connection, schema::OUTBOX, params![now, most], make)?;
+        let is_over = found.is_empty();
+        let mut effects = Vec::with_capacity(found.len());
+        for (number, effect, id) in found {
+            match effect {
+                Ok(effect) => {
+                    lend.execute(params![number, now + millis(ttl)])?;
+                    effects.push(effect);
+                }
+                Err(damage) => {
+                    lend.execute(params![number, FAR])?;
+                    let reason = format!("quarantined: an effect of it: {damage}");
+                    if let Ok(id) = id {
+                        let params = params![id.as_bytes(), crate::text::clean(&reason), now];
+                        connection.prepare_cached(schema::QUARANTINE)?.execute(params)?;
+                    }
+                }
+            }
+        }
+        if is_over || !effects.is_empty() {
+            return Ok(effects);
         }
     }
-    Ok(leases.into_iter().map(|(_, lease)| lease).collect())
 }
 
 fn has_mail(connection: &Connection, session: i64) -> Result<bool> {
@@ -137,7 +207,7 @@ impl<'c> Steps<'c> {
             places.note(commit.id, Place { effects, ..at });
         }
         for number in &commit.taken {
-            self.connection.prepare_cached(schema::TAKE)?.execute([number])?;
+            self.connection.prepare_cached(schema::TAKE)?.execute([number, &self.now])?;
         }
         for (effect, sequence) in commit.effects.iter().zip(at.effects + 1..) {
             self.effect.execute(params![id, sequence, effect.topic, effect.body])?;
@@ -217,7 +287,9 @@ impl<'c> Steps<'c> {
 }
 
 pub(super) fn send(connection: &Connection, message: &NewMessage) -> Result<Sent> {
-    let session = place(connection, message.to)?.map_or(0, |place| place.number);
+    let mut number = connection.prepare_cached(schema::NUMBER)?;
+    let session = number.query_row([message.to.as_bytes()], |row| row.get(0)).optional()?;
+    let session: i64 = session.unwrap_or(0);
     let mut insert = connection.prepare_cached(schema::SEND)?;
     let to = message.to.as_bytes();
     if insert.execute(params![session, to, message.key, message.body])? == 0 {
@@ -235,7 +307,7 @@ pub(super) fn release(connection: &Connection, release: &Release) -> Result<Outc
     let holder = holder.query_row(params![id, token], |row| row.get::<_, i64>(0)).optional()?;
     let Some(session) = holder else { return Ok(Outcome::Fenced) };
     for number in &release.refused {
-        connection.prepare_cached(schema::TAKE)?.execute([number])?;
+        connection.prepare_cached(schema::REFUSE)?.execute([number, &now()])?;
     }
     let has_mail = has_mail(connection, session)?;
     connection

@@ -1,0 +1,155 @@
+//! The laws about what a store refuses, counts and deletes.
+
+use std::time::Duration;
+
+use super::{Bench, HOUR, step};
+use crate::error::StoreError;
+use crate::row::State;
+use crate::store::{
+    Awaits, Change, Commit, INBOX, NewEffect, NewMessage, NewSession, Next, Outcome, Release, Sent,
+    Store,
+};
+
+/// What was taken is known by its key until it is swept, and only what was taken is swept.
+pub fn law_7_taken_messages_are_swept(store: &dyn Store) {
+    let bench = Bench::new(store);
+    let id = bench.session();
+    let lease = bench.one(HOUR);
+    for key in ["taken", "refused", "unread"] {
+        bench.send(id, key);
+    }
+    bench.commit(&step(&lease, Next::Message(None)));
+    let lease = bench.one(HOUR);
+    let (taken, refused) = (vec![lease.inbox[0].number], vec![lease.inbox[1].number]);
+    bench.commit(&Commit { taken, ..step(&lease, Next::Message(None)) });
+    let held = bench.one(HOUR).held();
+    assert_eq!(store.release(&[Release { held, refused }]).unwrap(), [Outcome::Stored]);
+    let sent = |keys: [&str; 3]| keys.map(|key| bench.send(id, key));
+    while store.sweep(HOUR).unwrap() > 0 {}
+    assert_eq!(sent(["taken", "refused", "unread"]), [Sent::Repeated; 3]);
+    // Some at a time, so it may take a while to come round.
+    for _ in 0..100 {
+        store.sweep(Duration::ZERO).unwrap();
+    }
+    assert_eq!(bench.whole(id).inbox.len(), 1, "what was not taken stays");
+    let expected = [Sent::Queued, Sent::Queued, Sent::Repeated];
+    assert_eq!(sent(["taken", "refused", "unread"]), expected);
+}
+
+#[track_caller]
+fn refused<T>(result: crate::store::Result<T>) {
+    match result {
+        Err(StoreError::Refused(_)) => {}
+        Err(error) => panic!("refused otherwise: {error}"),
+        Ok(_) => panic!("it was not refused"),
+    }
+}
+
+/// Text with a NUL byte, and numbers that not every store holds, are refused, and change nothing.
+pub fn law_13_text_has_no_nul(store: &dyn Store) {
+    let bench = Bench::new(store);
+    let bad = "with a \0 byte".to_owned();
+    let (good, new) = (bench.new_session(), bench.new_session());
+    refused(store.create(&[good.clone(), NewSession { kind: bad.clone(), ..new }]));
+    assert!(store.load(good.id).unwrap().is_none(), "all or nothing");
+    let (id, other) = (bench.session(), bench.session());
+    let message = |key: &str| NewMessage { to: id, key: key.to_owned(), body: vec![0] };
+    refused(store.send(&[message("good"), message(&bad)]));
+    refused(store.change(&[id], &Change::Cancel(bad.clone())));
+    refused(store.change(&[id], &Change::Quarantine(bad.clone())));
+    let mut leases = bench.lease(HOUR);
+    leases.sort_by_key(|lease| lease.id != id);
+    let (ours, theirs) = (&leases[0], step(&leases[1], Next::Ready));
+    let before = bench.row(id);
+    let wrong = [
+        Commit { said: Some(bad.clone()), ..step(ours, Next::Ready) },
+        step(ours, Next::Failed(bad.clone())),
+        step(ours, Next::Parked(bad.clone())),
+        Commit { messages: vec![message(&bad)], ..step(ours, Next::Ready) },
+        Commit {
+            effects: vec![NewEffect { topic: bad, body: vec![0] }],
+            ..step(ours, Next::Ready)
+        },
+        Commit { sequence: u64::MAX, ..step(ours, Next::Ready) },
+        Commit { sequence: i64::MAX as u64, ..step(ours, Next::Ready) },
+        Commit { token: u64::MAX, ..step(ours, Next::Ready) },
+        Commit { token: 0, sequence: u64::MAX, ..step(ours, Next::Ready) },
+    ];
+    for wrong in wrong {
+        refused(store.commit(&[theirs.clone(), wrong], HOUR));
+        assert_eq!((bench.row(id), bench.row(other).sequence), (before.clone(), 0));
+    }
+    assert!(bench.whole(id).inbox.is_empty() && bench.whole(id).outbox.is_empty());
+    // The others by themselves are stored, and bytes may be anything.
+    assert_eq!(bench.commit(&theirs), Outcome::Stored);
+    let effects = vec![NewEffect { topic: "do".into(), body: vec![0, 1] }];
+    let image = Some(vec![0, 255]);
+    assert_eq!(bench.commit(&Commit { effects, image, ..step(ours, Next::Done) }), Outcome::Stored);
+}
+
+/// Each session is handed out with its own messages, whatever the others have.
+pub fn law_14_to_each_its_own(store: &dyn Store) {
+    let bench = Bench::new(store);
+    let ids = [bench.session(), bench.session(), bench.session()];
+    for lease in bench.lease(HOUR) {
+        bench.commit(&step(&lease, Next::Message(None)));
+    }
+    let many = |n: usize| NewMessage { to: ids[0], key: n.to_string(), body: Vec::new() };
+    store.send(&(0..5000).map(many).collect::<Vec<_>>()).unwrap();
+    bench.send(ids[1], "late");
+    bench.send(ids[2], "later");
+    let leases = bench.lease(HOUR);
+    assert_eq!(leases.len(), 3);
+    for lease in leases {
+        let keys: Vec<&str> = lease.inbox.iter().map(|message| message.key.as_str()).collect();
+        if lease.id == ids[0] {
+            assert!((1..=INBOX).contains(&keys.len()), "{}", keys.len());
+            assert_eq!(keys[0], "0");
+        } else {
+            assert_eq!(keys, [if lease.id == ids[1] { "late" } else { "later" }]);
+        }
+        bench.commit(&step(&lease, Next::Done));
+    }
+}
+
+/// A lost lease is known, and attempts are counted until one comes to an end.
+pub fn law_15_attempts_are_counted(store: &dyn Store) {
+    let bench = Bench::new(store);
+    let id = bench.session();
+    let first = bench.one(Duration::ZERO);
+    assert_eq!((first.was_lost, first.attempts), (false, 0));
+    let second = bench.one(Duration::ZERO);
+    assert_eq!((second.was_lost, second.attempts), (true, 0));
+    let before = bench.row(id);
+    assert_eq!(store.attempt(&[first.held()]).unwrap(), [Outcome::Fenced]);
+    assert_eq!(store.attempt(&[second.held()]).unwrap(), [Outcome::Stored]);
+    assert_eq!(bench.row(id), before, "nothing else is changed");
+    let third = bench.one(Duration::ZERO);
+    assert_eq!((third.was_lost, third.attempts), (true, 1));
+    assert_eq!(store.attempt(&[third.held()]).unwrap(), [Outcome::Stored]);
+    let fourth = bench.one(HOUR);
+    assert_eq!((fourth.was_lost, fourth.attempts), (true, 2));
+    // One that is stored.
+    assert_eq!(bench.commit(&step(&fourth, Next::Kept)), Outcome::Stored);
+    store.renew(&[fourth.held()], Duration::ZERO).unwrap();
+    let lease = bench.one(HOUR);
+    assert_eq!((lease.was_lost, lease.attempts), (true, 0), "the step was stored, its lease lost");
+    // One that is given back.
+    store.attempt(&[lease.held()]).unwrap();
+    store.release(&[Release { held: lease.held(), refused: Vec::new() }]).unwrap();
+    let lease = bench.one(HOUR);
+    assert_eq!((lease.was_lost, lease.attempts), (false, 0));
+    // One that is set aside, and retried.
+    store.attempt(&[lease.held()]).unwrap();
+    let change = Change::Quarantine("enough".into());
+    assert_eq!(store.change(&[id], &change).unwrap(), [true]);
+    let row = bench.row(id);
+    assert_eq!((row.state, row.reason.as_str()), (State::Parked, "enough"));
+    assert_eq!(bench.commit(&step(&lease, Next::Ready)), Outcome::Fenced);
+    bench.none();
+    assert_eq!(store.change(&[id], &Change::Retry).unwrap(), [true]);
+    let lease = bench.one(HOUR);
+    assert_eq!((lease.was_lost, lease.attempts, lease.awaits), (false, 0, Awaits::Nothing));
+    bench.commit(&step(&lease, Next::Done));
+    assert_eq!(store.change(&[id], &change).unwrap(), [false], "what ended stays");
+}

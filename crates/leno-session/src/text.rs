@@ -1,0 +1,68 @@
+//! What stores are given, checked the same way by all of them before anything is changed.
+//!
+//! PostgreSQL holds no text with a NUL byte, and numbers up to `i64::MAX`. So that a session does not depend on where
+//! it is kept, no store takes more: see law 13 of [`crate::store`].
+
+use std::borrow::Cow;
+
+use crate::error::StoreError;
+use crate::row::Query;
+use crate::store::{Change, Commit, NewMessage, NewSession, Next, Result, Want};
+
+/// Text for people, such as the message of a panic, as every store can hold it: NUL bytes are replaced.
+pub(crate) fn clean(text: &str) -> Cow<'_, str> {
+    if text.contains('\0') { Cow::Owned(text.replace('\0', "\u{fffd}")) } else { text.into() }
+}
+
+/// Whether every store can hold this text.
+pub(crate) fn is_plain(text: &str) -> bool {
+    !text.contains('\0')
+}
+
+fn plain(what: &str, text: &str) -> Result<()> {
+    if is_plain(text) {
+        return Ok(());
+    }
+    Err(StoreError::Refused(format!("a {what} has a NUL byte")))
+}
+
+pub(crate) fn of_sessions(new: &[NewSession]) -> Result<()> {
+    new.iter().try_for_each(|new| plain("kind", &new.kind))
+}
+
+pub(crate) fn of_want(want: &Want) -> Result<()> {
+    plain("worker's name", &want.worker)?;
+    want.build.iter().try_for_each(|known| plain("kind", &known.kind))
+}
+
+pub(crate) fn of_query(query: &Query) -> Result<()> {
+    query.kind.iter().try_for_each(|kind| plain("kind", kind))
+}
+
+pub(crate) fn of_messages(messages: &[NewMessage]) -> Result<()> {
+    messages.iter().try_for_each(|message| plain("key", &message.key))
+}
+
+pub(crate) fn of_change(change: &Change) -> Result<()> {
+    match change {
+        Change::Cancel(reason) | Change::Quarantine(reason) => plain("reason", reason),
+        Change::Retry | Change::Replace(..) => Ok(()),
+    }
+}
+
+/// The highest sequence that a session can have.
+pub(crate) const LAST: u64 = i64::MAX as u64;
+
+pub(crate) fn of_commits(batch: &[Commit]) -> Result<()> {
+    batch.iter().try_for_each(|commit| {
+        if commit.sequence >= LAST || commit.token > LAST {
+            return Err(StoreError::Refused("a sequence or token is out of range".into()));
+        }
+        commit.said.iter().try_for_each(|said| plain("text that is said", said))?;
+        if let Next::Failed(reason) | Next::Parked(reason) = &commit.next {
+            plain("reason", reason)?;
+        }
+        commit.effects.iter().try_for_each(|effect| plain("topic", &effect.topic))?;
+        of_messages(&commit.messages)
+    })
+}
