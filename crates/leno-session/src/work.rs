@@ -29,6 +29,8 @@ struct Worker {
     granted: Vec<Lease>,
     /// How long it waits after the next error.
     pause: Duration,
+    /// For how long it asks a store again before it says that it fails.
+    patience: Duration,
 }
 
 /// Pauses after errors grow from the first to the second.
@@ -48,6 +50,7 @@ impl Sessions {
     /// If the store fails by an error that does not pass.
     pub fn work(&self, stop: &AtomicBool) -> Result<(), SessionError> {
         let (mut worker, mut on_duty) = (self.worker(None), self.vitals.begin());
+        worker.patience = PAUSES.0;
         while !stop.load(Relaxed) || !worker.granted.is_empty() {
             let turned = call(|| self.turn_or_wait(&mut worker, stop)).unwrap_or_else(|panic| {
                 Err(StoreError::Faulty(format!("a worker panicked: {panic}")).into())
@@ -139,14 +142,14 @@ impl Sessions {
     fn worker(&self, only: Option<SessionId>) -> Worker {
         let (build, most, ttl) = (self.build(), self.pace.batch, self.pace.ttl);
         let want = Want { worker: Sessions::worker_name(), build, most, ttl, only };
-        Worker { want, granted: Vec::new(), pause: PAUSES.0 }
+        Worker { want, granted: Vec::new(), pause: PAUSES.0, patience: Duration::from_secs(10) }
     }
 
     /// Leases a batch, unless it has one, and runs it. Tells how many sessions there were.
     fn turn(&self, worker: &mut Worker, stop: &AtomicBool) -> Result<usize, SessionError> {
         let mut leases = std::mem::take(&mut worker.granted);
         if leases.is_empty() {
-            leases = self.patiently(|| self.store.lease(&worker.want))?;
+            leases = self.ask(worker.patience, || self.store.lease(&worker.want))?;
         }
         // Each kind is the first in its turn, so that one of which there is always something does not starve the others.
         if !worker.want.build.is_empty() {

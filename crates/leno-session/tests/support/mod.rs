@@ -2,7 +2,9 @@
 #![allow(dead_code, reason = "each test uses some of it")]
 
 pub(crate) mod chaos;
+pub(crate) mod hooked;
 pub(crate) mod server;
+pub(crate) mod with_nul;
 pub(crate) mod zombie;
 
 use std::path::{Path, PathBuf};
