@@ -17,14 +17,9 @@ use leno_session::{
 };
 use serde::{Deserialize, Serialize};
 use support::hooked::{Hand, Hooked};
+use support::with_nul::{self, good};
 
 type Order = Co<Wait, Option<String>, Stage>;
-
-#[resumable]
-async fn good(co: &mut Order, n: u32) -> u32 {
-    let _answer = co.suspend(Wait::step()).await;
-    n + 1
-}
 
 /// Its `Drop` panics, with another one as often as its number says.
 struct Payload(u32);
@@ -240,16 +235,6 @@ fn a_step_that_cannot_be_stored_fails_its_session_only() {
     }
 }
 
-#[resumable]
-async fn with_nul(co: &mut Order, what: String) -> String {
-    let _answer = co.suspend(Wait::step()).await;
-    if what == "topic" {
-        co.ctx().effect("a\0b", "x");
-    }
-    assert!(what != "panic", "a\0b");
-    "said\0so".into()
-}
-
 /// A store whose text has no NUL bytes, as PostgreSQL's.
 #[test]
 fn text_with_a_nul_byte_is_cleaned_or_refused() {
@@ -257,9 +242,7 @@ fn text_with_a_nul_byte_is_cleaned_or_refused() {
     let stores: [Arc<dyn Store>; 2] =
         [Arc::new(Memory::new()), Arc::new(Sqlite::open(folder.file("store")).unwrap())];
     for store in stores {
-        support::with_nul::is_cleaned_or_refused(
-            &Sessions::open_shared(store).register("with_nul", with_nul).register("good", good),
-        );
+        with_nul::is_cleaned_or_refused(Sessions::open_shared(store));
     }
 }
 

@@ -3,6 +3,7 @@
 
 pub(crate) mod chaos;
 pub(crate) mod hooked;
+pub(crate) mod proxy;
 pub(crate) mod server;
 pub(crate) mod with_nul;
 pub(crate) mod zombie;

@@ -153,6 +153,25 @@ impl Server {
         self.run("psql", &["-q", "-c", sql, &self.url()]);
     }
 
+    /// From now on nobody is let into the database `app`.
+    pub(crate) fn forbid_all(&self) {
+        self.let_in("reject");
+    }
+
+    pub(crate) fn allow_all(&self) {
+        self.let_in("trust");
+    }
+
+    fn let_in(&self, how: &str) {
+        let rules = self.folder.join("data").join("pg_hba.conf");
+        std::fs::write(
+            rules,
+            format!("host app all 127.0.0.1/32 {how}\nhost all all 127.0.0.1/32 trust\n"),
+        )
+        .unwrap();
+        self.sql("SELECT pg_reload_conf()");
+    }
+
     /// What the server says to this.
     pub(crate) fn tells(&self, sql: &str) -> String {
         let mut session = self.session();

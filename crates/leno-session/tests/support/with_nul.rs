@@ -1,9 +1,29 @@
 //! Text with NUL bytes, which PostgreSQL does not hold: the same on each store.
 
-use leno_session::{SessionError, SessionId, Sessions, State, StoreError};
+use leno_frame::{Co, resumable};
+use leno_session::{SessionError, SessionId, Sessions, Stage, State, StoreError, Wait};
 
-/// Of an engine that knows the routines `with_nul` and `good` of `hostile.rs`.
-pub(crate) fn is_cleaned_or_refused(sessions: &Sessions) {
+type Order = Co<Wait, Option<String>, Stage>;
+
+/// One that is all right.
+#[resumable]
+pub(crate) async fn good(co: &mut Order, n: u32) -> u32 {
+    let _answer = co.suspend(Wait::step()).await;
+    n + 1
+}
+
+#[resumable]
+async fn with_nul(co: &mut Order, what: String) -> String {
+    let _answer = co.suspend(Wait::step()).await;
+    if what == "topic" {
+        co.ctx().effect("a\0b", "x");
+    }
+    assert!(what != "panic", "a\0b");
+    "said\0so".into()
+}
+
+pub(crate) fn is_cleaned_or_refused(sessions: Sessions) {
+    let sessions = sessions.register("with_nul", with_nul).register("good", good);
     let whats = ["panic", "topic", "result"];
     let bad = whats.map(|what| sessions.start("with_nul", &(what,)).unwrap());
     let good: Vec<_> = (0..9).map(|_| (SessionId::random(), (1_u32,))).collect();
