@@ -1,0 +1,103 @@
+//! The process in which programs run.
+
+use std::io::Write;
+use std::panic;
+use std::sync::atomic::Ordering::SeqCst;
+use std::time::Duration;
+
+use crate::canary::violation;
+use crate::program::Program;
+use crate::world::{self, Cx};
+
+/// Names what a child is to run: `seed..seed`, or what [`Program::parse`] reads.
+pub const VARIABLE: &str = "LENO_HOSTILE_CHILD";
+
+/// What leno's own code never raises, whatever user code does.
+const INTERNAL: [&str; 9] = [
+    "bug of leno's",
+    "unreachable code",
+    "already borrowed",
+    "already mutably borrowed",
+    "`Option::unwrap()`",
+    "`Result::unwrap()`",
+    "with overflow",
+    "index out of bounds",
+    "PoisonError",
+];
+
+/// Runs the programs that [`VARIABLE`] names, and says of each when it begins and ends.
+pub fn main(what: &str) {
+    let verbose = std::env::var_os("LENO_HOSTILE_VERBOSE").is_some();
+    panic::set_hook(Box::new(move |info| {
+        let text = info.payload_as_str().unwrap_or("a value");
+        let place = info.location().map(ToString::to_string).unwrap_or_default();
+        let is_leno = place.contains("crates/leno-") && !place.contains("leno-hostile");
+        if verbose {
+            eprintln!("  panic at {place}: {text}");
+        }
+        if is_leno && INTERNAL.iter().any(|words| text.contains(words)) {
+            violation(&format!("an internal panic at {place}: {text}"));
+        }
+        if text.contains("panic in a destructor") || text.contains("cannot unwind") {
+            eprintln!("hostile: {text} at {place}");
+        }
+    }));
+    let programs: Vec<String> = match what.split_once("..") {
+        Some((from, to)) => {
+            let (from, to): (u64, u64) = (from.parse().unwrap_or(0), to.parse().unwrap_or(0));
+            (from..to).map(|seed| seed.to_string()).collect()
+        }
+        None => vec![what.to_owned()],
+    };
+    for spec in programs {
+        say(&format!("b {spec}"));
+        if let Some(program) = Program::parse(&spec) {
+            one(program);
+        }
+        say(&format!("e {}", world::DONE.load(SeqCst)));
+    }
+    say("end");
+    std::process::exit(0);
+}
+
+/// Tells the parent. It is one line; a parent that is gone does not matter.
+fn say(line: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = writeln!(out, "{line}");
+    let _ = out.flush();
+}
+
+/// Runs one program on a thread of its own, so that its thread-locals end with it.
+fn one(program: Program) {
+    let thread = std::thread::Builder::new().stack_size(8 << 20).spawn(move || {
+        let program = world::begin(program);
+        for (_, op) in &program.main {
+            world::quietly(|| world::act(&Cx::default(), op));
+        }
+        world::calm();
+        world::clear();
+        world::quietly(leno::ring::drain);
+    });
+    let _ = thread.expect("there are threads").join().map_err(std::mem::forget);
+    world::clear();
+    probe();
+}
+
+/// Asks leno's own threads for something: they outlive whatever was done to them.
+fn probe() {
+    let slept = std::thread::spawn(|| {
+        leno::block_on(leno::io::time::sleep_async(Duration::from_micros(200)));
+    });
+    if slept.join().is_err() {
+        violation("a sleep outside of systems panicked");
+    }
+    let system = leno::kernel::LocalSystem::new();
+    let handle = system.spawn(|| leno::kernel::blocking(|| 5));
+    match world::quietly(|| system.run().map(drop)) {
+        Some(Ok(())) => {}
+        _ => violation("a system of the calling thread does not run any more"),
+    }
+    if handle.try_join().and_then(Result::ok) != Some(5) {
+        violation("a helper did not answer");
+    }
+}
