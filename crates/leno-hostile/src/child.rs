@@ -38,7 +38,7 @@ pub fn main(what: &str) {
         if is_leno && INTERNAL.iter().any(|words| text.contains(words)) {
             violation(&format!("an internal panic at {place}: {text}"));
         }
-        if text.contains("panic in a destructor") || text.contains("cannot unwind") {
+        if text.contains("panic in a destructor") || text.contains("unsafe precondition") {
             eprintln!("hostile: {text} at {place}");
         }
     }));
@@ -75,6 +75,7 @@ fn one(program: Program) {
             world::quietly(|| world::act(&Cx::default(), op));
         }
         world::calm();
+        crate::area::system::probe();
         world::clear();
         world::quietly(leno::ring::drain);
     });

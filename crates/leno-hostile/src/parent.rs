@@ -33,7 +33,8 @@ impl Failure {
         let line = self.words.lines().rfind(|l| {
             l.contains("leno:") || l.contains("hostile:") || l.contains("ERROR: AddressSanitizer")
         });
-        let line: String = line.unwrap_or("").chars().filter(|c| !c.is_ascii_digit()).take(120).collect();
+        let line: String =
+            line.unwrap_or("").chars().filter(|c| !c.is_ascii_digit()).take(120).collect();
         format!("{} {line}", self.kind)
     }
 }
@@ -90,7 +91,10 @@ pub fn run(what: &str, patience: Duration) -> Ended {
     if status.success() && !hung {
         return Ended { failure: None, done, gave_up: false };
     }
-    if ALLOWED.iter().any(|allowed| words.lines().rfind(|l| l.contains("leno:")).is_some_and(|l| l.contains(allowed))) && !hung {
+    if ALLOWED.iter().any(|allowed| {
+        words.lines().rfind(|l| l.contains("leno:")).is_some_and(|l| l.contains(allowed))
+    }) && !hung
+    {
         return Ended { failure: None, done, gave_up: true };
     }
     let kind = if hung { "hang".to_owned() } else { status.to_string() };
@@ -98,7 +102,12 @@ pub fn run(what: &str, patience: Duration) -> Ended {
 }
 
 /// Reads what a child says; returns whether it fell silent.
-fn follow(lines: &Receiver<String>, patience: Duration, spec: &mut String, done: &mut (u64, u64)) -> bool {
+fn follow(
+    lines: &Receiver<String>,
+    patience: Duration,
+    spec: &mut String,
+    done: &mut (u64, u64),
+) -> bool {
     loop {
         match lines.recv_timeout(patience) {
             Ok(line) if line == "end" => return false,
@@ -119,7 +128,9 @@ fn follow(lines: &Receiver<String>, patience: Duration, spec: &mut String, done:
 fn stacks(child: &Child) {
     if std::env::var_os("LENO_HOSTILE_GDB").is_some() {
         let pid = child.id().to_string();
-        let _ = Command::new("gdb").args(["-batch", "-p", &pid, "-ex", "thread apply all bt 30"]).status();
+        let _ = Command::new("gdb")
+            .args(["-batch", "-p", &pid, "-ex", "thread apply all bt 30"])
+            .status();
     }
 }
 
@@ -197,7 +208,8 @@ fn report(mut failure: Failure, patience: Duration, survey: bool) {
     let again = (0..3).find_map(|_| run(&failure.spec, shrunk_patience).failure);
     match again {
         Some(again) => {
-            let limit = Duration::from_secs(number("LENO_HOSTILE_SHRINK", if survey { 20 } else { 120 }));
+            let limit =
+                Duration::from_secs(number("LENO_HOSTILE_SHRINK", if survey { 20 } else { 120 }));
             failure = shrink(&again, shrunk_patience, limit);
         }
         None => println!("(not seen when run alone: it needs the programs before it, or luck)"),
@@ -206,5 +218,8 @@ fn report(mut failure: Failure, patience: Duration, survey: bool) {
     if let Some(program) = Program::parse(&failure.spec) {
         print!("{program}");
     }
-    println!("again: LENO_HOSTILE_REPLAY={} cargo test -p leno-hostile --test hostile", failure.spec);
+    println!(
+        "again: LENO_HOSTILE_REPLAY={} cargo test -p leno-hostile --test hostile",
+        failure.spec
+    );
 }

@@ -41,13 +41,15 @@ impl Program {
     /// Makes the program of a seed: it favours up to three areas.
     pub fn generate(seed: u64) -> Program {
         let mut rng = Rng::new(seed);
-        let areas = area::areas();
-        let favoured: Vec<usize> = (0..1 + rng.below(3)).map(|_| rng.below(areas.len())).collect();
+        let (areas, wanted) = (area::areas(), area::wanted());
+        let favoured: Vec<usize> =
+            (0..1 + rng.below(3)).map(|_| wanted[rng.below(wanted.len())]).collect();
         let mut number = 0;
         let mut ops = |rng: &mut Rng, count: usize, misdeeds: usize| {
             let mut list = Vec::new();
             for _ in 0..count {
-                let of = if rng.below(100) < misdeeds { 0 } else { favoured[rng.below(favoured.len())] };
+                let of =
+                    if rng.below(100) < misdeeds { 0 } else { favoured[rng.below(favoured.len())] };
                 let rows = areas[of].clone();
                 let act = rows.start + rng.below(rows.len());
                 let args = [rng.next() as u8, rng.next() as u8, rng.next() as u8];
@@ -82,8 +84,11 @@ impl Program {
         match kept {
             None => Some(program),
             Some(kept) => {
-                let numbers: Option<Vec<usize>> =
-                    kept.split(',').filter(|n| !n.is_empty()).map(|n| n.trim().parse().ok()).collect();
+                let numbers: Option<Vec<usize>> = kept
+                    .split(',')
+                    .filter(|n| !n.is_empty())
+                    .map(|n| n.trim().parse().ok())
+                    .collect();
                 Some(program.keep(&numbers?))
             }
         }

@@ -141,7 +141,8 @@ pub fn caught<R>(f: impl FnOnce() -> R) -> Option<R> {
     match catch_unwind(AssertUnwindSafe(f)) {
         Ok(value) => Some(value),
         Err(payload) => {
-            let is_own = payload.is::<Bomb>() || payload.is::<String>() || payload.is::<&'static str>();
+            let is_own =
+                payload.is::<Bomb>() || payload.is::<String>() || payload.is::<&'static str>();
             if !is_own && SWALLOWED.fetch_add(1, SeqCst) >= SWALLOWS {
                 resume_unwind(payload);
             }

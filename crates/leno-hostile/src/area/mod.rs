@@ -5,23 +5,44 @@ use std::sync::OnceLock;
 
 use crate::world::Cx;
 
+pub mod channel;
 pub mod coroutine;
+pub mod fibre;
+pub mod flexible;
+pub mod frame;
+pub mod graph;
+pub mod kernel;
 pub mod misdeed;
+pub mod network;
+pub mod process;
 pub mod ring;
 pub mod scope;
+pub mod system;
 
 /// An operation: its name and what it does.
 pub type Act = (&'static str, fn(&Cx<'_>, u8, u8, u8));
 
-/// Returns the tables of all areas; the first is that of misdeeds.
-fn tables() -> Vec<&'static [Act]> {
-    vec![misdeed::ACTS, coroutine::ACTS, scope::ACTS, ring::ACTS]
-}
+/// The areas: their names and tables. The first is that of misdeeds.
+const AREAS: &[(&str, &[Act])] = &[
+    ("misdeed", misdeed::ACTS),
+    ("coroutine", coroutine::ACTS),
+    ("scope", scope::ACTS),
+    ("ring", ring::ACTS),
+    ("kernel", kernel::ACTS),
+    ("system", system::ACTS),
+    ("channel", channel::ACTS),
+    ("frame", frame::ACTS),
+    ("fibre", fibre::ACTS),
+    ("flexible", flexible::ACTS),
+    ("process", process::ACTS),
+    ("graph", graph::ACTS),
+    ("network", network::ACTS),
+];
 
 /// Returns all operations.
 pub fn acts() -> &'static [Act] {
     static ALL: OnceLock<Vec<Act>> = OnceLock::new();
-    ALL.get_or_init(|| tables().concat())
+    ALL.get_or_init(|| AREAS.iter().flat_map(|(_, acts)| acts.iter().copied()).collect())
 }
 
 /// Returns which operations each area has.
@@ -29,11 +50,22 @@ pub fn areas() -> &'static [Range<usize>] {
     static ALL: OnceLock<Vec<Range<usize>>> = OnceLock::new();
     ALL.get_or_init(|| {
         let mut next = 0;
-        let range = |acts: &&[Act]| {
+        let range = |(_, acts): &(&str, &[Act])| {
             let from = next;
             next += acts.len();
             from..next
         };
-        tables().iter().map(range).collect()
+        AREAS.iter().map(range).collect()
+    })
+}
+
+/// Returns the areas that programs are about: those that `LENO_HOSTILE_AREAS` names, or all.
+pub fn wanted() -> &'static [usize] {
+    static WANTED: OnceLock<Vec<usize>> = OnceLock::new();
+    WANTED.get_or_init(|| {
+        let names = std::env::var("LENO_HOSTILE_AREAS").unwrap_or_default();
+        let names: Vec<&str> = names.split(',').filter(|name| !name.is_empty()).collect();
+        let is_wanted = |at: &usize| names.is_empty() || names.contains(&AREAS[*at].0);
+        (0..AREAS.len()).filter(is_wanted).collect()
     })
 }

@@ -34,7 +34,9 @@ impl<'s> Held<'s> {
         let count = self.children.borrow().len();
         let child = (count > 0).then(|| self.children.borrow()[at % count].clone());
         match (self.plan % 4, child) {
-            (0, Some(child)) => drop(child.try_resume(Bomb::new(self.plan)).map_err(|e| e.to_string())),
+            (0, Some(child)) => {
+                drop(child.try_resume(Bomb::new(self.plan)).map_err(|e| e.to_string()))
+            }
             (1, Some(_)) => {
                 let taken = self.children.borrow_mut().swap_remove(at % count);
                 drop(taken);

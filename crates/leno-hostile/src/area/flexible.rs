@@ -1,0 +1,144 @@
+//! Flexible coroutines, of both kinds of systems.
+
+use std::future::Future;
+use std::sync::Mutex;
+use std::task::Context;
+use std::time::Duration;
+
+use leno::flexible::policy::Pending;
+use leno::flexible::{AsyncMe, Flexible, Me, System, Threadless};
+
+use crate::area::Act;
+use crate::bomb::{self, Bomb, Hook, Later};
+use crate::world::{self, Cx};
+
+/// The operations.
+pub const ACTS: &[Act] = &[
+    ("flexible_system", system),
+    ("threadless", threadless),
+    ("flexible_create", create),
+    ("threadless_create", create_async),
+    ("flexible_call", call),
+    ("flexible_call", call),
+    ("flexible_kick", kick),
+    ("flexible_poll", poll),
+    ("flexible_look", look),
+];
+
+type Coroutine = Flexible<Bomb, Bomb>;
+
+fn system(_: &Cx<'_>, x: u8, y: u8, z: u8) {
+    let mut builder = System::builder();
+    let bomb = Bomb::new(z);
+    if y % 2 == 0 {
+        builder = builder.on_failure(move |_| bomb.fire(Hook::Body));
+    } else if y % 3 == 0 {
+        builder = builder.observer(move |_| bomb.fire(Hook::Body));
+    }
+    world::share(x, Mutex::new(builder.build()));
+}
+
+fn threadless(_: &Cx<'_>, x: u8, y: u8, z: u8) {
+    let mut builder = Threadless::builder();
+    let bomb = Bomb::new(z);
+    if y % 2 == 0 {
+        builder = builder.on_failure(move |_| bomb.fire(Hook::Body));
+    } else if y % 3 == 0 {
+        builder = builder.observer(move |_| bomb.fire(Hook::Body));
+    }
+    world::share(x, builder.threadless());
+}
+
+fn create(_: &Cx<'_>, x: u8, y: u8, z: u8) {
+    let Some(system) = world::shared::<Mutex<System>>(x) else {
+        return system(&Cx::default(), x, y, z);
+    };
+    let captured = Bomb::new(z);
+    let body = move |me: &mut Me<Bomb, Bomb>| {
+        for turn in 0..2 + y % 4 {
+            let parameter = me.parameter();
+            captured.check();
+            world::run(&Cx::default(), z.wrapping_add(turn));
+            match (y.wrapping_add(turn)) % 4 {
+                0 => me.passivate(),
+                1 => me.yield_now(),
+                2 => me.answer(Bomb::new(z)),
+                _ => me.detach(parameter.unwrap_or_else(|| Bomb::new(z))),
+            }
+        }
+    };
+    let Ok(system) = system.try_lock() else { return };
+    let made = system.coroutine("hostile").stack_size(128 << 10).create(body);
+    drop(system);
+    world::share::<Coroutine>(x, made);
+}
+
+fn create_async(_: &Cx<'_>, x: u8, y: u8, z: u8) {
+    let Some(system) = world::shared::<Threadless>(x) else {
+        return threadless(&Cx::default(), x, y, z);
+    };
+    let captured = Bomb::new(z);
+    let mut builder = system.coroutine("hostile");
+    if y % 3 == 0 {
+        let bomb = Bomb::new(z);
+        builder = builder.serve(move |pending: &[Pending]| {
+            bomb.fire(Hook::Policy);
+            if world::has_fuel() { pending.len() + 1 } else { 0 }
+        });
+    }
+    let made = builder.create(move |mut me: AsyncMe<Bomb, Bomb>| async move {
+        for turn in 0..2 + y % 4 {
+            let parameter = me.parameter();
+            captured.check();
+            world::run(&Cx::default(), z.wrapping_add(turn));
+            drop(Later::new(turn, z).await);
+            match (y.wrapping_add(turn)) % 4 {
+                0 => me.passivate().await,
+                1 => me.yield_now().await,
+                2 => me.answer(Bomb::new(z)),
+                _ => me.detach(parameter.unwrap_or_else(|| Bomb::new(z))).await,
+            }
+        }
+    });
+    world::share::<Coroutine>(x, made);
+}
+
+fn call(_: &Cx<'_>, x: u8, y: u8, z: u8) {
+    if let Some(co) = world::shared::<Coroutine>(x) {
+        let limit = Duration::from_micros(100 + u64::from(y));
+        drop(co.call_timeout(Bomb::new(z), limit).map_err(|error| error.to_string()));
+    }
+}
+
+fn kick(_: &Cx<'_>, x: u8, y: u8, _: u8) {
+    if let Some(co) = world::shared::<Coroutine>(x) {
+        drop(if y % 2 == 0 { co.kick() } else { co.prod() });
+    }
+}
+
+fn poll(_: &Cx<'_>, x: u8, y: u8, z: u8) {
+    if let Some(co) = world::shared::<Coroutine>(x) {
+        let waker = bomb::waker(z);
+        let mut future = Box::pin(if y % 2 == 0 {
+            co.call_async(Bomb::new(z))
+        } else {
+            co.call_wait_async(Bomb::new(z))
+        });
+        drop(future.as_mut().poll(&mut Context::from_waker(&waker)));
+        if y % 4 < 2 {
+            world::share(x, Mutex::new(future));
+        }
+    }
+}
+
+fn look(_: &Cx<'_>, x: u8, y: u8, _: u8) {
+    if let Some(co) = world::shared::<Coroutine>(x) {
+        drop((co.name(), co.state(), co.caller(), co.look()));
+    }
+    if let Some(system) = world::shared::<Threadless>(x) {
+        drop(format!("{:?} {:?}", system.snapshot(), system.failures().len()));
+        if y % 8 == 0 {
+            system.stop();
+        }
+    }
+}

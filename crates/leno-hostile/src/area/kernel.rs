@@ -1,0 +1,311 @@
+//! Systems of the calling thread, and what coroutines of any system do.
+
+use std::cell::RefCell;
+use std::future::Future;
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::Context;
+use std::time::Duration;
+
+use leno::kernel::dump::Depth;
+use leno::kernel::{self, Co, JoinHandle, LocalSystem, Options, Reason, Sink, Start};
+
+use crate::area::Act;
+use crate::bomb::{self, Bomb, Later, Rule};
+use crate::canary::Canary;
+use crate::world::{self, Cx};
+
+/// The operations.
+pub const ACTS: &[Act] = &[
+    ("local_system", system),
+    ("local_spawn", spawn),
+    ("local_spawn", spawn),
+    ("local_future", future),
+    ("local_run", run),
+    ("local_run", run),
+    ("local_run", run),
+    ("local_drain", drain),
+    ("local_dump", dump),
+    ("try_join", try_join),
+    ("join_timeout", join_timeout),
+    ("poll_join", poll_join),
+    ("cancel_handle", cancel_handle),
+    ("spawn_here", spawn_here),
+    ("kernel_scope", scope),
+    ("kernel_scope", scope),
+    ("park_until", park_until),
+    ("unpark", unpark),
+    ("attach", attach),
+    ("sink", sink),
+    ("block_on", block_on),
+];
+
+/// A handle that is taken out to be used.
+pub type Handle = RefCell<Option<JoinHandle<Bomb>>>;
+
+fn keep(x: u8, handle: JoinHandle<Bomb>) {
+    if let Some(co) = handle.co() {
+        world::put::<Co>(x.wrapping_add(1), co);
+    }
+    world::put::<Handle>(x, RefCell::new(Some(handle)));
+}
+
+fn take(x: u8) -> Option<JoinHandle<Bomb>> {
+    world::get::<Handle>(x).and_then(|handle| handle.borrow_mut().take())
+}
+
+fn start(y: u8) -> Options {
+    let start = match y % 8 {
+        0 => Start::Eager,
+        1 => Start::Idle,
+        2 => Start::Lazy,
+        _ => Start::Ready,
+    };
+    Options::new().stack_size(128 << 10).start(start)
+}
+
+fn system(_: &Cx<'_>, x: u8, y: u8, z: u8) {
+    let mut builder = LocalSystem::builder();
+    if y % 2 == 0 {
+        builder = builder.policy(Rule::new(z));
+    }
+    if y % 3 == 0 {
+        builder = builder.virtual_time();
+    }
+    if y % 5 == 0 {
+        builder = builder.log(16);
+    }
+    world::put(x, builder.build());
+}
+
+/// Returns a system of this thread, a new one if there is none.
+fn some_system(x: u8) -> Rc<LocalSystem> {
+    world::get(x).unwrap_or_else(|| world::put(x, LocalSystem::new()))
+}
+
+/// What a coroutine of a system does.
+pub fn body(cx: &Cx<'_>, y: u8, z: u8) -> Bomb {
+    let held = Bomb::new(z.wrapping_add(1));
+    for turn in 0..y % 4 {
+        if turn % 2 == 0 {
+            world::run(cx, z.wrapping_add(turn));
+        } else {
+            world::caught(|| world::run(cx, z.wrapping_add(turn)));
+        }
+        if !std::thread::panicking() {
+            kernel::yield_now();
+        }
+        held.check();
+        cx.check();
+    }
+    Bomb::new(z)
+}
+
+fn spawn(_: &Cx<'_>, x: u8, y: u8, z: u8) {
+    let captured = Bomb::new(z);
+    let made = some_system(x).spawn_with(&start(y), move || {
+        captured.check();
+        body(&Cx::default(), y, z)
+    });
+    if let Ok(handle) = made {
+        match y % 3 {
+            0 => drop(handle),
+            _ => keep(x, handle),
+        }
+    }
+}
+
+fn future(_: &Cx<'_>, x: u8, y: u8, z: u8) {
+    let handle = some_system(x).spawn_future(Later::new(y, z));
+    match y % 3 {
+        0 => drop(handle),
+        _ => keep(x, handle),
+    }
+}
+
+fn run(_: &Cx<'_>, x: u8, _: u8, _: u8) {
+    if let Some(system) = world::get::<LocalSystem>(x) {
+        match system.run() {
+            Ok(report) => drop(report),
+            Err(deadlock) => drop(deadlock.to_string()),
+        }
+    }
+}
+
+fn drain(_: &Cx<'_>, x: u8, y: u8, _: u8) {
+    if let Some(system) = world::get::<LocalSystem>(x) {
+        if y % 2 == 0 {
+            drop(system.drain());
+        } else {
+            system.sweep();
+        }
+    }
+}
+
+fn dump(_: &Cx<'_>, x: u8, y: u8, _: u8) {
+    if let Some(system) = world::get::<LocalSystem>(x) {
+        let depth = if y % 2 == 0 { Depth::States } else { Depth::Frames };
+        drop(system.dump(depth).to_string());
+        drop((system.report(), system.log()));
+    }
+}
+
+fn try_join(_: &Cx<'_>, x: u8, _: u8, _: u8) {
+    if let Some(handle) = take(x) {
+        drop(handle.try_join().map(|result| result.map_err(|error| error.into_panic())));
+        keep(x, handle);
+    }
+}
+
+fn join_timeout(_: &Cx<'_>, x: u8, _: u8, _: u8) {
+    if let Some(handle) = take(x) {
+        match handle.join_timeout(Duration::from_micros(300)) {
+            Ok(result) => drop(result.map_err(|error| error.to_string())),
+            Err(handle) => keep(x, handle),
+        }
+    }
+}
+
+fn poll_join(_: &Cx<'_>, x: u8, _: u8, z: u8) {
+    if let Some(handle) = take(x) {
+        let mut handle = Box::pin(handle);
+        drop(handle.as_mut().poll(&mut Context::from_waker(&bomb::waker(z))));
+        world::put(x, handle);
+    }
+}
+
+fn cancel_handle(_: &Cx<'_>, x: u8, _: u8, _: u8) {
+    if let Some(handle) = take(x) {
+        handle.cancel();
+        keep(x, handle);
+    }
+}
+
+fn spawn_here(_: &Cx<'_>, x: u8, y: u8, z: u8) {
+    if kernel::current().is_none() {
+        return;
+    }
+    let captured = Bomb::new(z);
+    let made = kernel::try_spawn_local(&start(y), move || {
+        captured.check();
+        body(&Cx::default(), y, z)
+    });
+    if let Ok(handle) = made {
+        keep(x, handle);
+    }
+}
+
+/// A value that borrows from outside of a scope.
+struct Held<'s>(Cx<'s>, Canary, u8);
+
+impl<'s> Held<'s> {
+    fn new(cx: Cx<'s>, plan: u8) -> Held<'s> {
+        Held(cx, Canary::new(), plan)
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.1.check();
+        self.0.check();
+        if std::thread::panicking() {
+            world::run_quietly(&self.0, self.2);
+        } else {
+            world::run(&self.0, self.2);
+        }
+        self.1.check();
+        self.0.check();
+    }
+}
+
+fn scope(cx: &Cx<'_>, x: u8, y: u8, z: u8) {
+    if !kernel::can_park() {
+        return;
+    }
+    let ground = Canary::new();
+    let cx = Cx { lent: Some(ground.lend()), ..*cx };
+    kernel::scope(|s| {
+        let mut handles = Vec::new();
+        for turn in 0..1 + x % 3 {
+            let plan = z.wrapping_add(turn.wrapping_mul(13));
+            let held = Held::new(cx, plan);
+            if (x.wrapping_add(turn)) % 4 == 0 {
+                handles.push(s.spawn_future(async move {
+                    world::run(&held.0, held.2);
+                    Held::new(cx, plan.wrapping_add(1))
+                }));
+                continue;
+            }
+            let made = s.spawn_with(&start(y.wrapping_add(turn)), move || {
+                held.1.check();
+                body(&held.0, y, held.2);
+                Held::new(cx, plan.wrapping_add(1))
+            });
+            handles.extend(made.ok());
+        }
+        world::run(&cx, z);
+        if let Some(handle) = handles.pop() {
+            match y % 4 {
+                0 => drop(handle.join().map_err(|error| error.to_string())),
+                1 => handle.cancel(),
+                2 => std::mem::forget(handle),
+                _ => drop(handle),
+            }
+        }
+        if let Some(owner) = kernel::current() {
+            world::put(x, owner);
+        }
+    });
+}
+
+fn park_until(_: &Cx<'_>, _: u8, _: u8, _: u8) {
+    if kernel::can_park() && !std::thread::panicking() {
+        kernel::park_until(Reason::Blocking, kernel::now() + Duration::from_micros(50));
+    }
+}
+
+fn unpark(_: &Cx<'_>, x: u8, y: u8, _: u8) {
+    if let Some(co) = world::get::<Co>(x) {
+        match y % 3 {
+            0 => kernel::unpark(*co),
+            1 => kernel::unpark_partner(*co),
+            _ => kernel::give_way(),
+        }
+    }
+}
+
+fn attach(_: &Cx<'_>, x: u8, _: u8, _: u8) {
+    if let Some(co) = world::get::<Co>(x) {
+        drop(kernel::attach(*co).map_err(|error| error.to_string()));
+    }
+}
+
+fn sink(_: &Cx<'_>, x: u8, y: u8, z: u8) {
+    if !kernel::can_park() {
+        return;
+    }
+    let sink = Sink::new();
+    let captured = Bomb::new(z);
+    let made = sink.spawn(&Options::new().stack_size(128 << 10), move || {
+        captured.check();
+        body(&Cx::default(), y, z)
+    });
+    if let Ok(handle) = made {
+        keep(x, handle);
+    }
+    for _ in 0..y % 4 {
+        if let Some(co) = sink.try_next() {
+            drop(kernel::attach(co).map_err(|error| error.to_string()));
+        }
+    }
+    world::put(x, sink);
+}
+
+fn block_on(_: &Cx<'_>, x: u8, y: u8, z: u8) {
+    if x % 2 == 0 {
+        drop(kernel::try_block_on(Later::new(y, z)));
+    } else {
+        let mut later = pin!(Later::new(y, z));
+        drop(later.as_mut().poll(&mut Context::from_waker(&bomb::waker(z))));
+    }
+}

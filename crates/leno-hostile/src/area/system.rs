@@ -1,0 +1,207 @@
+//! Systems with threads of their own, helpers, the clock.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Mutex;
+use std::sync::{Arc, PoisonError};
+use std::task::Context;
+use std::time::Duration;
+
+use leno::kernel::{self, JoinHandle, Options, Reason, System};
+
+use crate::area::{Act, kernel::body};
+use crate::bomb::{self, Bomb, Later, Rule};
+use crate::canary::violation;
+use crate::world::{self, Cx};
+
+/// The operations.
+pub const ACTS: &[Act] = &[
+    ("system", system),
+    ("system_spawn", spawn),
+    ("system_spawn", spawn),
+    ("system_spawn", spawn),
+    ("system_future", future),
+    ("system_join", join),
+    ("system_poll_join", poll_join),
+    ("system_cancel", cancel),
+    ("system_report", report),
+    ("system_shutdown", shutdown),
+    ("try_spawn", try_spawn),
+    ("respawn", respawn),
+    ("help", help),
+    ("blocking", blocking),
+    ("sleep", sleep),
+    ("sleep_future", sleep_future),
+];
+
+type Handle = Mutex<Option<JoinHandle<Bomb>>>;
+
+fn keep(x: u8, handle: JoinHandle<Bomb>) {
+    world::share::<Handle>(x, Mutex::new(Some(handle)));
+}
+
+fn take(x: u8) -> Option<JoinHandle<Bomb>> {
+    let handle = world::shared::<Handle>(x)?;
+    handle.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
+fn system(_: &Cx<'_>, x: u8, y: u8, z: u8) {
+    let mut builder = System::builder().cores(1 + usize::from(y % 2));
+    if y % 4 == 0 {
+        builder = builder.policy(move |_| Rule::new(z));
+    }
+    if let Ok(system) = builder.build() {
+        world::share(x, system);
+    }
+}
+
+fn some_system(x: u8) -> Arc<System> {
+    world::shared(x).unwrap_or_else(|| world::share(x, System::new(2).expect("there are threads")))
+}
+
+fn spawn(_: &Cx<'_>, x: u8, y: u8, z: u8) {
+    let captured = Bomb::new(z);
+    let options = Options::new().stack_size(128 << 10);
+    let handle = some_system(x).spawn_with(&options, move || {
+        captured.check();
+        body(&Cx::default(), y, z)
+    });
+    match y % 3 {
+        0 => drop(handle),
+        _ => keep(x, handle),
+    }
+}
+
+fn future(_: &Cx<'_>, x: u8, y: u8, z: u8) {
+    let handle = some_system(x).spawn_future(Later::new(y, z));
+    match y % 3 {
+        0 => drop(handle),
+        _ => keep(x, handle),
+    }
+}
+
+fn join(_: &Cx<'_>, x: u8, _: u8, _: u8) {
+    if let Some(handle) = take(x) {
+        match handle.join_timeout(Duration::from_millis(1)) {
+            Ok(result) => drop(result.map_err(|error| error.to_string())),
+            Err(handle) => keep(x, handle),
+        }
+    }
+}
+
+fn poll_join(_: &Cx<'_>, x: u8, _: u8, z: u8) {
+    if let Some(handle) = take(x) {
+        let mut handle = Box::pin(handle);
+        drop(handle.as_mut().poll(&mut Context::from_waker(&bomb::waker(z))));
+        world::share(x, Mutex::new(handle));
+    }
+}
+
+fn cancel(_: &Cx<'_>, x: u8, _: u8, _: u8) {
+    if let Some(handle) = take(x) {
+        handle.cancel();
+        keep(x, handle);
+    }
+}
+
+fn report(_: &Cx<'_>, x: u8, _: u8, _: u8) {
+    if let Some(system) = world::shared::<System>(x) {
+        drop(system.report());
+        drop(system.dump(leno::kernel::dump::Depth::States).to_string());
+    }
+}
+
+fn shutdown(_: &Cx<'_>, x: u8, _: u8, _: u8) {
+    // Only if nobody else has it; else it ends with its last handle.
+    if let Some(system) = world::shared::<System>(x) {
+        if let Some(system) = Arc::into_inner(system) {
+            drop(system.shutdown(Duration::from_millis(1)));
+        }
+    }
+}
+
+fn try_spawn(_: &Cx<'_>, x: u8, y: u8, z: u8) {
+    if kernel::current().is_none() {
+        return;
+    }
+    let captured = Bomb::new(z);
+    let options = Options::new().stack_size(128 << 10);
+    let made = kernel::try_spawn(&options, move || {
+        captured.check();
+        body(&Cx::default(), y, z)
+    });
+    if let Ok(handle) = made {
+        keep(x, handle);
+    }
+}
+
+/// A worker's guard that starts it anew, as supervisors do.
+struct Restart;
+
+impl Drop for Restart {
+    fn drop(&mut self) {
+        world::quietly(|| drop(kernel::try_spawn(&Options::new(), worker)));
+    }
+}
+
+fn worker() {
+    let _restart = Restart;
+    loop {
+        kernel::park(Reason::Blocking);
+        if !world::has_fuel() {
+            return std::mem::forget(_restart);
+        }
+    }
+}
+
+fn respawn(_: &Cx<'_>, x: u8, _: u8, _: u8) {
+    drop(some_system(x).spawn(worker));
+}
+
+fn help(_: &Cx<'_>, _: u8, _: u8, z: u8) {
+    let captured = Bomb::new(z);
+    kernel::help(move || {
+        captured.check();
+        world::run(&Cx::default(), z);
+    });
+}
+
+fn blocking(_: &Cx<'_>, _: u8, _: u8, z: u8) {
+    let captured = Bomb::new(z);
+    let answer = kernel::blocking(move || {
+        captured.check();
+        world::run(&Cx::default(), z);
+        Bomb::new(z)
+    });
+    answer.check();
+}
+
+fn sleep(_: &Cx<'_>, _: u8, _: u8, _: u8) {
+    if kernel::can_park() && !std::thread::panicking() {
+        kernel::sleep(Duration::from_micros(50));
+    }
+}
+
+type Sleep = Mutex<Pin<Box<dyn Future<Output = ()> + Send>>>;
+
+/// A sleep outside of systems, on the clock's thread, that wakes a hostile waker.
+fn sleep_future(_: &Cx<'_>, x: u8, _: u8, z: u8) {
+    let future = leno::io::time::sleep_async(Duration::from_micros(200));
+    let future: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(async move {
+        future.await;
+    });
+    let kept = world::share::<Sleep>(x, Mutex::new(future));
+    let mut future = kept.lock().unwrap_or_else(PoisonError::into_inner);
+    let _ = future.as_mut().poll(&mut Context::from_waker(&bomb::waker(z)));
+}
+
+/// Asks the systems that are left for an answer: their cores outlive whatever was done to them.
+pub fn probe() {
+    let Some(system) = world::shared::<System>(0) else { return };
+    let asked = world::quietly(|| system.spawn(|| 5).join_timeout(Duration::from_secs(5)));
+    match asked {
+        Some(Ok(Ok(5))) => {}
+        Some(Err(_)) => violation("a core does not run what is given to it"),
+        other => violation(&format!("a system answers {other:?}")),
+    }
+}
