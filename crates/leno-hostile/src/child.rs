@@ -2,8 +2,9 @@
 
 use std::io::Write;
 use std::panic;
-use std::sync::atomic::Ordering::SeqCst;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::canary::violation;
 use crate::program::Program;
@@ -11,6 +12,12 @@ use crate::world::{self, Cx};
 
 /// Names what a child is to run: `seed..seed`, or what [`Program::parse`] reads.
 pub const VARIABLE: &str = "LENO_HOSTILE_CHILD";
+
+/// How long a step of the driver may take, in seconds.
+pub const PATIENCE: &str = "LENO_HOSTILE_PATIENCE";
+
+/// What a child says before it ends because a step takes too long.
+pub const HANG: &str = "hostile: hang";
 
 /// What leno's own code never raises, whatever user code does.
 const INTERNAL: [&str; 9] = [
@@ -42,6 +49,8 @@ pub fn main(what: &str) {
             eprintln!("hostile: {text} at {place}");
         }
     }));
+    let patience = Duration::from_secs(crate::parent::number(PATIENCE, 20));
+    std::thread::spawn(move || watch(patience));
     let programs: Vec<String> = match what.split_once("..") {
         Some((from, to)) => {
             let (from, to): (u64, u64) = (from.parse().unwrap_or(0), to.parse().unwrap_or(0));
@@ -60,6 +69,40 @@ pub fn main(what: &str) {
     std::process::exit(0);
 }
 
+static STEPS: AtomicU64 = AtomicU64::new(0);
+static STEP: Mutex<String> = Mutex::new(String::new());
+
+/// Says what the driver does next, for the watchdog.
+fn step(what: String) {
+    *STEP.lock().unwrap_or_else(PoisonError::into_inner) = what;
+    STEPS.fetch_add(1, SeqCst);
+}
+
+/// Ends the process, and says where, once the driver is in one step for too long.
+fn watch(patience: Duration) {
+    let (mut last, mut since) = (0, Instant::now());
+    loop {
+        std::thread::sleep(Duration::from_millis(100));
+        let now = STEPS.load(SeqCst);
+        if now != last {
+            (last, since) = (now, Instant::now());
+        } else if since.elapsed() > patience {
+            let before = world::DONE.load(SeqCst);
+            std::thread::sleep(Duration::from_millis(200));
+            let how = if world::DONE.load(SeqCst) == before { "" } else { "without end " };
+            let step = STEP.lock().unwrap_or_else(PoisonError::into_inner);
+            eprintln!("{HANG} {how}in {step}");
+            if std::env::var_os("LENO_HOSTILE_GDB").is_some() {
+                let pid = std::process::id().to_string();
+                let _ = std::process::Command::new("gdb")
+                    .args(["-batch", "-p", &pid, "-ex", "thread apply all bt 30"])
+                    .status();
+            }
+            std::process::abort();
+        }
+    }
+}
+
 /// Tells the parent. It is one line; a parent that is gone does not matter.
 fn say(line: &str) {
     let mut out = std::io::stdout().lock();
@@ -72,26 +115,32 @@ fn one(program: Program) {
     let thread = std::thread::Builder::new().stack_size(8 << 20).spawn(move || {
         let program = world::begin(program);
         for (_, op) in &program.main {
+            step(format!("{op:?}"));
             world::quietly(|| world::act(&Cx::default(), op));
         }
         world::calm();
+        step("the question to a core".to_owned());
         crate::area::system::probe();
+        step("the end of objects".to_owned());
         world::clear();
         world::quietly(leno::ring::drain);
     });
     let _ = thread.expect("there are threads").join().map_err(std::mem::forget);
+    step("the end of objects".to_owned());
     world::clear();
     probe();
 }
 
 /// Asks leno's own threads for something: they outlive whatever was done to them.
 fn probe() {
+    step("a sleep outside of systems".to_owned());
     let slept = std::thread::spawn(|| {
         leno::block_on(leno::io::time::sleep_async(Duration::from_micros(200)));
     });
     if slept.join().is_err() {
         violation("a sleep outside of systems panicked");
     }
+    step("the question to a helper".to_owned());
     let system = leno::kernel::LocalSystem::new();
     let handle = system.spawn(|| leno::kernel::blocking(|| 5));
     match world::quietly(|| system.run().map(drop)) {

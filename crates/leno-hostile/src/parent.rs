@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -60,10 +60,11 @@ pub struct Ended {
     pub gave_up: bool,
 }
 
-/// Runs a child until it ends, or until nothing is heard of it for as long as `patience`.
+/// Runs a child until it ends, or until nothing is heard of it for long: `patience` is for one of its steps.
 pub fn run(what: &str, patience: Duration) -> Ended {
     let mut child = Command::new(std::env::current_exe().expect("this program has a path"))
         .env(child::VARIABLE, what)
+        .env(child::PATIENCE, patience.as_secs().to_string())
         .env("ASAN_OPTIONS", "detect_leaks=0:detect_stack_use_after_return=0:abort_on_error=1")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -81,9 +82,8 @@ pub fn run(what: &str, patience: Duration) -> Ended {
         String::from_utf8_lossy(&text[skipped..]).into_owned()
     });
     let (mut spec, mut done) = (what.to_owned(), (0, 0));
-    let hung = follow(&lines, patience, &mut spec, &mut done);
+    let hung = follow(&lines, 2 * patience + Duration::from_secs(5), &mut spec, &mut done);
     if hung {
-        stacks(&child);
         let _ = child.kill();
     }
     let status = child.wait().expect("a child of this process");
@@ -97,7 +97,8 @@ pub fn run(what: &str, patience: Duration) -> Ended {
     {
         return Ended { failure: None, done, gave_up: true };
     }
-    let kind = if hung { "hang".to_owned() } else { status.to_string() };
+    let kind =
+        if hung || words.contains(child::HANG) { "hang".to_owned() } else { status.to_string() };
     Ended { failure: Some(Failure { spec, kind, words }), done, gave_up: false }
 }
 
@@ -121,16 +122,6 @@ fn follow(
             Err(RecvTimeoutError::Disconnected) => return false,
             Err(RecvTimeoutError::Timeout) => return true,
         }
-    }
-}
-
-/// Prints where a child hangs, if a debugger is asked for.
-fn stacks(child: &Child) {
-    if std::env::var_os("LENO_HOSTILE_GDB").is_some() {
-        let pid = child.id().to_string();
-        let _ = Command::new("gdb")
-            .args(["-batch", "-p", &pid, "-ex", "thread apply all bt 30"])
-            .status();
     }
 }
 
@@ -172,7 +163,7 @@ pub fn number(name: &str, default: u64) -> u64 {
 pub fn main() -> bool {
     let seconds = number("LENO_HOSTILE_SECONDS", 5);
     let base = number("LENO_HOSTILE_SEED", 1_000_000);
-    let patience = Duration::from_secs(number("LENO_HOSTILE_PATIENCE", 20));
+    let patience = Duration::from_secs(number(child::PATIENCE, 20));
     let survey = std::env::var_os("LENO_HOSTILE_SURVEY").is_some();
     let begun = Instant::now();
     let (mut seed, mut done, mut gave_up) = (base, (0, 0), 0);
