@@ -16,8 +16,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use leno_context::control::{current, owner_of};
-use leno_context::switch::stack_pointer;
+use leno_context::control::current;
 use leno_context::user;
 
 use crate::external::Bindings;
@@ -49,8 +48,8 @@ pub(crate) enum Kind {
 
 struct Open {
     id: u64,
-    /// An address on the stack that opened it.
-    at: usize,
+    /// The coroutine that opened it, by its block; 0 for a thread.
+    owner: usize,
     tables: Tables,
     /// What was wrong: postcard does not keep texts of errors.
     complaint: Option<String>,
@@ -95,7 +94,7 @@ pub(crate) fn read(bindings: &Bindings) -> Scope {
 #[inline(never)]
 fn open(tables: Tables) -> Scope {
     let id = next_id();
-    let entry = Open { id, at: stack_pointer(), tables, complaint: None };
+    let entry = Open { id, owner: current().addr(), tables, complaint: None };
     OPEN.with_borrow_mut(|open| open.push(entry));
     if IS_LEFT_BEHIND.load(Relaxed) {
         purge();
@@ -218,15 +217,13 @@ fn by_stack(kind: Kind) -> Result<Option<u64>, String> {
         return Ok(None);
     }
     purge();
-    let running = current();
+    let running = current().addr();
     OPEN.with_borrow(|open| {
         let mut all = open.iter().rev().filter(|entry| entry.kind() == kind).peekable();
         if all.peek().is_none() {
             return Ok(None);
         }
-        all.find(|entry| owner_of(entry.at) == running)
-            .map(|entry| Some(entry.id))
-            .ok_or_else(unclear)
+        all.find(|entry| entry.owner == running).map(|entry| Some(entry.id)).ok_or_else(unclear)
     })
 }
 
