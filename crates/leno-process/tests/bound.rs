@@ -153,3 +153,10 @@ fn arbitrary_code_survives() {
     println!("{preempted} preemptions, {rounds} rounds");
     assert!(preempted > 10 && rounds > 0);
 }
+
+#[test]
+fn one_is_attached_for_all_time_there_is() {
+    let Some(mut bound) = spawn("patient", || 7) else { return };
+    assert_eq!(bound.attach(Budget::time(Duration::MAX)).unwrap(), BoundBack::Ended);
+    assert_eq!(bound.join().unwrap(), 7);
+}
