@@ -217,3 +217,29 @@ fn out_of_guards_is_an_error_and_the_rest_still_works() {
     assert_eq!(make().expect("stacks are free again").resume(7), Step::Suspended(8));
     std::thread::spawn(|| ()).join().expect("mappings are left for others");
 }
+
+#[test]
+#[cfg_attr(miri, ignore = "spawns a process")]
+#[cfg_attr(leno_asan, ignore = "its shadow needs more address space than that")]
+fn stacks_leave_the_process_address_space_to_say_that_there_is_none() {
+    const TEST: &str = "stacks_leave_the_process_address_space_to_say_that_there_is_none";
+    if !plays(TEST) {
+        rerun_within(TEST, 512 * 1024).passed();
+        return;
+    }
+    let body = |co: &Suspender<(), ()>, ()| co.suspend(());
+    let mut all = Vec::with_capacity(16_384);
+    let error = loop {
+        match Builder::new().coroutine(body) {
+            Ok(coroutine) => all.push(coroutine),
+            Err(error) => break error,
+        }
+    };
+    assert!(all.len() > 1000, "{} stacks: {error}", all.len());
+    assert!(error.to_string().contains("are left to the rest of the process"), "{error}");
+    // As a table of those above that grows, or a thread that is started to tell somebody.
+    let table = vec![1_u8; 16 << 20];
+    assert!(table.iter().all(|byte| *byte == 1));
+    std::thread::spawn(|| ()).join().expect("a thread");
+    all.iter().for_each(|coroutine| assert_eq!(coroutine.resume(()), Step::Suspended(())));
+}

@@ -15,6 +15,11 @@ const MOST_SLOTS: u32 = 16_384;
 /// Bytes a slab may reserve, so that slabs of huge stacks stay few.
 const MOST_BYTES: usize = 4 << 30;
 const MOST_SLABS: usize = 2048;
+/// Address space that stacks leave to the rest of the process: so many bytes, and a part of what they have
+/// themselves, as those above keep tables of their coroutines. Without it, nobody could say that there is
+/// none left.
+const SPARED: usize = 32 << 20;
+const SPARED_PART: usize = 16;
 const COLOUR_STEP: usize = 192;
 const COLOURS: usize = 2048;
 
@@ -51,7 +56,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Slab> {
 /// Maps a new slab and enters it into the registry. The pool's lock is held.
 ///
 /// `serial` counts the slabs of this class: later ones are larger. When the system has no room
-/// for one, smaller ones are tried.
+/// for one and for what is spared, smaller ones are tried.
 pub(super) fn add(size: StackSize, serial: u32) -> Result<&'static Slab, StackError> {
     let number = COUNT.load(Ordering::Relaxed);
     if number == MOST_SLABS {
@@ -61,12 +66,16 @@ pub(super) fn add(size: StackSize, serial: u32) -> Result<&'static Slab, StackEr
     let stride = size.stride();
     let wanted = FIRST_SLOTS.checked_shl(serial).unwrap_or(MOST_SLOTS).clamp(1, MOST_SLOTS);
     let mut slots = wanted.min((MOST_BYTES / stride).max(1) as u32);
+    let others: usize = all().map(Slab::reserved).sum();
     let base = loop {
-        match map(slots as usize * stride) {
+        let bytes = slots as usize * stride;
+        let spared = SPARED + (others + bytes) / SPARED_PART;
+        match map_sparing(bytes, spared) {
             Ok(base) => break base,
             Err(_) if slots > 1 => slots /= 2,
             Err(error) => {
-                let why = error.to_string();
+                let spared = spared >> 20;
+                let why = format!("{error} ({spared} MiB are left to the rest of the process)");
                 return Err(StackError::OutOfMemory { size: size.bytes(), why });
             }
         }
@@ -83,6 +92,21 @@ pub(super) fn add(size: StackSize, serial: u32) -> Result<&'static Slab, StackEr
     SLABS[number].store((&raw const *slab).cast_mut(), Ordering::Relaxed);
     COUNT.store(number + 1, Ordering::Release);
     Ok(slab)
+}
+
+/// Reserves zeroed memory without committing it, if so much address space is left then.
+#[cfg(not(leno_baton))]
+fn map_sparing(bytes: usize, spared: usize) -> std::io::Result<*mut u8> {
+    let spared = spared.next_multiple_of(super::PAGE);
+    let base = map(bytes + spared)?;
+    // SAFETY: the end of the mapping just made, which nobody uses.
+    unsafe { libc::munmap(base.add(bytes).cast(), spared) };
+    Ok(base)
+}
+
+#[cfg(leno_baton)]
+fn map_sparing(bytes: usize, _spared: usize) -> std::io::Result<*mut u8> {
+    map(bytes)
 }
 
 /// Reserves zeroed memory without committing it.
