@@ -4,22 +4,35 @@ mod support;
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
 
 use leno_coroutine::{Builder, Coroutine, Scope, Step, Suspender, ring, scope};
 
-type Lent = &'static Suspender<(), u32>;
+/// Lets code outside of a coroutine reach what is inside, as a scoped thread-local would.
+struct Lent<T: 'static>(Rc<Cell<Option<&'static T>>>);
 
-thread_local!(static LENT: Cell<Option<Lent>> = const { Cell::new(None) });
+impl<T> Lent<T> {
+    fn new() -> Self {
+        Lent(Rc::default())
+    }
 
-/// Lets code outside of its coroutine reach a suspender, as a scoped thread-local would.
-fn lend(co: &Suspender<(), u32>) {
-    // SAFETY: the coroutine lives as long as the test uses it.
-    LENT.set(Some(unsafe { core::mem::transmute::<&Suspender<(), u32>, Lent>(co) }));
+    fn lend(&self, lent: &T) {
+        // SAFETY: what is lent lives as long as the test uses it, and is given nothing that borrows.
+        self.0.set(Some(unsafe { core::mem::transmute::<&T, &'static T>(lent) }));
+    }
+
+    fn get(&self) -> &'static T {
+        self.0.get().expect("something was lent")
+    }
 }
 
-fn lent() -> Lent {
-    LENT.get().expect("a suspender was lent")
+impl<T> Clone for Lent<T> {
+    fn clone(&self) -> Self {
+        Lent(self.0.clone())
+    }
 }
+
+type Lender = Lent<Suspender<(), u32>>;
 
 /// The message with which `f` panics.
 fn refusal(f: impl FnOnce()) -> String {
@@ -28,21 +41,23 @@ fn refusal(f: impl FnOnce()) -> String {
 }
 
 /// Suspended with its suspender lent.
-fn suspended() -> Coroutine<(), u32, &'static str> {
-    let body = |co: &Suspender<(), u32>, ()| {
-        lend(co);
+fn suspended() -> (Coroutine<(), u32, &'static str>, Lender) {
+    let lent = Lender::new();
+    let lender = lent.clone();
+    let body = move |co: &Suspender<(), u32>, ()| {
+        lender.lend(co);
         co.suspend(1);
         "the end"
     };
     let outer = Builder::new().name("outer").coroutine(body).unwrap();
     assert_eq!(outer.resume(()), Step::Suspended(1));
-    outer
+    (outer, lent)
 }
 
 #[test]
 fn a_suspender_of_a_suspended_coroutine_is_refused_on_the_threads_own_stack() {
-    let outer = suspended();
-    let said = refusal(|| lent().suspend(2));
+    let (outer, lent) = suspended();
+    let said = refusal(|| lent.get().suspend(2));
     assert!(said.contains("the suspender of coroutine 'outer' (created at "), "{said}");
     assert!(said.contains("does not run inside it"), "{said}");
     assert_eq!(outer.resume(()), Step::Finished("the end"), "nothing has happened to it");
@@ -50,8 +65,8 @@ fn a_suspender_of_a_suspended_coroutine_is_refused_on_the_threads_own_stack() {
 
 #[test]
 fn a_suspender_of_a_suspended_coroutine_is_refused_in_another_one_and_both_are_named() {
-    let outer = suspended();
-    let body = |_: &Suspender<(), ()>, ()| refusal(|| lent().suspend(2));
+    let (outer, lent) = suspended();
+    let body = move |_: &Suspender<(), ()>, ()| refusal(|| lent.get().suspend(2));
     let other = Builder::new().name("other").coroutine(body).unwrap();
     let said = other.resume(()).finished().expect("it has caught the refusal");
     assert!(said.contains("coroutine 'outer'") && said.contains("coroutine 'other'"), "{said}");
@@ -61,11 +76,11 @@ fn a_suspender_of_a_suspended_coroutine_is_refused_in_another_one_and_both_are_n
 #[test]
 fn every_way_to_suspend_is_refused() {
     use leno_coroutine::Suspend;
-    let outer = suspended();
+    let (outer, lent) = suspended();
     for said in [
-        refusal(|| lent().try_suspend(2).unwrap()),
-        refusal(|| Suspend::suspend(lent(), 2)),
-        refusal(|| lent().map(|()| (), |n: u32| n).suspend(2)),
+        refusal(|| lent.get().try_suspend(2).unwrap()),
+        refusal(|| Suspend::suspend(lent.get(), 2)),
+        refusal(|| lent.get().map(|()| (), |n: u32| n).suspend(2)),
     ] {
         assert!(said.contains("coroutine 'outer'"), "{said}");
     }
@@ -74,20 +89,17 @@ fn every_way_to_suspend_is_refused() {
 
 #[test]
 fn what_was_to_be_given_is_dropped_by_a_refusal() {
-    type Lent = &'static Suspender<(), std::rc::Rc<()>>;
-    thread_local!(static LENT: Cell<Option<Lent>> = const { Cell::new(None) });
-    let outer = Coroutine::new(|co: &Suspender<(), std::rc::Rc<()>>, ()| {
-        // SAFETY: as in `lend`.
-        LENT.set(Some(unsafe {
-            core::mem::transmute::<&Suspender<(), std::rc::Rc<()>>, Lent>(co)
-        }));
-        co.suspend(std::rc::Rc::new(()));
+    let lent = Lent::<Suspender<(), Rc<()>>>::new();
+    let lender = lent.clone();
+    let outer = Coroutine::new(move |co: &Suspender<(), Rc<()>>, ()| {
+        lender.lend(co);
+        co.suspend(Rc::new(()));
     });
     drop(outer.resume(()));
-    let given = std::rc::Rc::new(());
+    let given = Rc::new(());
     let out = given.clone();
-    refusal(|| LENT.get().expect("lent").suspend(out));
-    assert_eq!(std::rc::Rc::strong_count(&given), 1);
+    refusal(|| lent.get().suspend(out));
+    assert_eq!(Rc::strong_count(&given), 1);
     assert_eq!(outer.resume(()), Step::Finished(()));
 }
 
@@ -95,12 +107,14 @@ fn what_was_to_be_given_is_dropped_by_a_refusal() {
 fn a_coroutine_further_in_suspends_one_further_out() {
     let outer = Coroutine::new(|co: &Suspender<(), u32>, ()| {
         scope(|s| {
-            let inner = s.coroutine(|_: &Suspender<(), ()>, ()| {
-                let innermost = Coroutine::new(|_: &Suspender<(), ()>, ()| lent().suspend(7));
+            let lent = Lender::new();
+            lent.lend(co);
+            let inner = s.coroutine(move |_: &Suspender<(), ()>, ()| {
+                let innermost =
+                    Coroutine::new(move |_: &Suspender<(), ()>, ()| lent.get().suspend(7));
                 innermost.resume(());
                 co.suspend(8);
             });
-            lend(co);
             inner.resume(());
         });
         ring::scope(|s| {
@@ -116,37 +130,36 @@ fn a_coroutine_further_in_suspends_one_further_out() {
 
 #[test]
 fn a_scope_of_a_suspended_coroutine_is_refused() {
-    type Lent = &'static Scope<'static, 'static>;
-    thread_local!(static LENT: Cell<Option<Lent>> = const { Cell::new(None) });
-    let body = |co: &Suspender<(), ()>, ()| {
+    let lent = Lent::<Scope<'static, 'static>>::new();
+    let lender = lent.clone();
+    let body = move |co: &Suspender<(), ()>, ()| {
         scope(|s| {
-            // SAFETY: the scope is there as long as the test uses it, and is given nothing that borrows.
-            LENT.set(Some(unsafe { &*(&raw const *s).cast() }));
+            // SAFETY: as in `lend`.
+            lender.lend(unsafe { &*core::ptr::from_ref(s).cast() });
             co.suspend(());
         });
     };
     let outer = Builder::new().name("outer").coroutine(body).unwrap();
     assert_eq!(outer.resume(()), Step::Suspended(()));
-    let said =
-        refusal(|| drop(LENT.get().expect("lent").coroutine(|_: &Suspender<(), ()>, ()| ())));
+    let said = refusal(|| drop(lent.get().coroutine(|_: &Suspender<(), ()>, ()| ())));
     assert!(said.contains("a scope of coroutine 'outer'"), "{said}");
     assert_eq!(outer.resume(()), Step::Finished(()));
 }
 
 #[test]
 fn a_rings_scope_of_a_suspended_coroutine_is_refused() {
-    type Lent = &'static ring::Scope<'static, 'static>;
-    thread_local!(static LENT: Cell<Option<Lent>> = const { Cell::new(None) });
-    let body = |co: &Suspender<(), ()>, ()| {
+    let lent = Lent::<ring::Scope<'static, 'static>>::new();
+    let lender = lent.clone();
+    let body = move |co: &Suspender<(), ()>, ()| {
         ring::scope(|s| {
-            // SAFETY: the scope is there as long as the test uses it, and is given nothing that borrows.
-            LENT.set(Some(unsafe { &*(&raw const *s).cast() }));
+            // SAFETY: as in `lend`.
+            lender.lend(unsafe { &*core::ptr::from_ref(s).cast() });
             co.suspend(());
         });
     };
     let outer = Builder::new().name("outer").coroutine(body).unwrap();
     assert_eq!(outer.resume(()), Step::Suspended(()));
-    let said = refusal(|| drop(LENT.get().expect("lent").spawn(|| ())));
+    let said = refusal(|| drop(lent.get().spawn(|| ())));
     assert!(said.contains("a ring's scope of coroutine 'outer'"), "{said}");
     assert_eq!(outer.resume(()), Step::Finished(()));
 }
@@ -155,12 +168,14 @@ fn a_rings_scope_of_a_suspended_coroutine_is_refused() {
 #[cfg_attr(leno_baton, ignore = "the thread backend cannot share stacks")]
 fn a_coroutine_on_a_shared_stack_is_not_suspended_by_one_that_it_has_resumed() {
     let stacks = leno_coroutine::shared::Stacks::new(2);
-    let body = |_: &Suspender<(), ()>, ()| refusal(|| lent().suspend(2));
+    let lent = Lender::new();
+    let lender = lent.clone();
+    let body = move |_: &Suspender<(), ()>, ()| refusal(|| lent.get().suspend(2));
     // SAFETY: it has a stack of its own out of two, and so stays in place.
     let inner = unsafe { stacks.coroutine(body) }.unwrap();
     let inner_id = inner.id();
     let body = move |co: &Suspender<(), u32>, ()| {
-        lend(co);
+        lender.lend(co);
         let said = inner.resume(()).finished().expect("it has caught the refusal");
         co.suspend(1);
         said

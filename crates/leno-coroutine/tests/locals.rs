@@ -165,62 +165,58 @@ fn locals_of_one_type_and_initialiser_are_several() {
 }
 
 /// Counts its drops, and panics when it is dropped.
-struct Panics(&'static Cell<u32>);
+struct Panics(&'static AtomicU32);
 
 impl Drop for Panics {
     fn drop(&mut self) {
-        self.0.set(self.0.get() + 1);
+        self.0.fetch_add(1, SeqCst);
         std::panic::resume_unwind(Box::new("a local"));
     }
 }
 
-fn dropped() -> &'static Cell<u32> {
-    thread_local!(static DROPPED: &'static Cell<u32> = Box::leak(Box::default()));
-    DROPPED.with(|dropped| *dropped)
-}
-
-fn panics() -> Panics {
-    Panics(dropped())
-}
-
-static ONE: Local<Panics> = Local::new(panics);
-static TWO: Local<Panics> = Local::new(panics);
-
-fn make_both() {
-    ONE.with(|_| ());
-    TWO.with(|_| ());
+/// The text with which a coroutine panics.
+fn raised(coroutine: &Coroutine<(), ()>) -> String {
+    let resume = std::panic::AssertUnwindSafe(|| coroutine.resume(()));
+    support::message(&*std::panic::catch_unwind(resume).unwrap_err()).to_owned()
 }
 
 #[test]
 fn all_values_are_dropped_although_they_panic() {
-    let coroutine = Coroutine::new(|_: &Suspender<(), ()>, ()| make_both());
-    let raised = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| coroutine.resume(())));
-    assert_eq!(support::message(&*raised.unwrap_err()), "a local");
-    assert_eq!(dropped().get(), 2);
+    static DROPPED: AtomicU32 = AtomicU32::new(0);
+    static ONE: Local<Panics> = Local::new(|| Panics(&DROPPED));
+    static TWO: Local<Panics> = Local::new(|| Panics(&DROPPED));
+    let coroutine = Coroutine::new(|_: &Suspender<(), ()>, ()| ONE.with(|_| TWO.with(|_| ())));
+    assert_eq!(raised(&coroutine), "a local");
+    assert_eq!(DROPPED.load(SeqCst), 2);
 }
 
 #[test]
 fn a_value_that_panics_while_its_coroutine_unwinds_goes_no_further() {
-    let body = |co: &Suspender<(), ()>, ()| {
-        make_both();
+    static DROPPED: AtomicU32 = AtomicU32::new(0);
+    static ONE: Local<Panics> = Local::new(|| Panics(&DROPPED));
+    static TWO: Local<Panics> = Local::new(|| Panics(&DROPPED));
+    let dropped = Coroutine::new(|co: &Suspender<(), ()>, ()| {
+        ONE.with(|_| TWO.with(|_| ()));
         co.suspend(());
-    };
-    let coroutine = Coroutine::new(body);
-    coroutine.resume(());
-    drop(coroutine);
-    assert_eq!(dropped().get(), 2);
+    });
+    dropped.resume(());
+    drop(dropped);
+    assert_eq!(DROPPED.load(SeqCst), 2);
     let fails = Coroutine::new(|_: &Suspender<(), ()>, ()| {
-        make_both();
+        ONE.with(|_| TWO.with(|_| ()));
         std::panic::resume_unwind(Box::new("the body"));
     });
-    let raised = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| fails.resume(())));
-    assert_eq!(support::message(&*raised.unwrap_err()), "the body");
-    assert_eq!(dropped().get(), 4);
+    assert_eq!(raised(&fails), "the body");
+    assert_eq!(DROPPED.load(SeqCst), 4);
 }
 
 #[test]
 fn a_value_of_a_thread_that_panics_ends_nothing() {
-    std::thread::spawn(make_both).join().unwrap();
+    static DROPPED: AtomicU32 = AtomicU32::new(0);
+    static ONE: Local<Panics> = Local::new(|| Panics(&DROPPED));
+    static TWO: Local<Panics> = Local::new(|| Panics(&DROPPED));
+    std::thread::spawn(|| ONE.with(|_| TWO.with(|_| ()))).join().unwrap();
+    assert_eq!(DROPPED.load(SeqCst), 2);
 }
 
 #[test]

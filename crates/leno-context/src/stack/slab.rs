@@ -100,7 +100,7 @@ fn map_sparing(bytes: usize, spared: usize) -> std::io::Result<*mut u8> {
     let spared = spared.next_multiple_of(super::PAGE);
     let base = map(bytes + spared)?;
     // SAFETY: the end of the mapping just made, which nobody uses.
-    unsafe { libc::munmap(base.add(bytes).cast(), spared) };
+    unsafe { libc::munmap(base.wrapping_add(bytes).cast(), spared) };
     Ok(base)
 }
 
