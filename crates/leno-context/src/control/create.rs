@@ -11,6 +11,7 @@ use crate::sanitizer;
 use crate::stack::{Stack, StackError, StackSize, pool};
 use crate::switch::{self, Context};
 use crate::thread::{self, Block};
+use crate::user::Panic;
 
 /// How many copies of a large body may be on the stack at once, in a debug build.
 const BODY_MOVES: usize = 5;
@@ -203,9 +204,7 @@ pub unsafe fn release(control: NonNull<Control>) {
     // SAFETY: live by the contract.
     let block = unsafe { control.as_ref() };
     block.mark(bits::FINISHED);
-    if let Some(payload) = block.payload.take() {
-        drop(payload);
-    }
+    let payload = block.payload.take();
     if *block.name() != Name::NONE {
         // SAFETY: nobody else uses the block.
         drop(unsafe { block.name.get().replace(Name::NONE) });
@@ -229,4 +228,6 @@ pub unsafe fn release(control: NonNull<Control>) {
     if let Some(stack) = stack {
         pool::give_back_to(thread, stack);
     }
+    // Its `Drop` is user code: the coroutine is gone by now.
+    drop(payload.map(Panic::new));
 }
