@@ -1,6 +1,7 @@
 //! Runs end, and report, though destructors of fibres panic.
 
 use std::cell::Cell;
+use std::panic::{catch_unwind, panic_any};
 use std::rc::Rc;
 
 use leno_fibre::{channel, run};
@@ -29,6 +30,27 @@ fn a_run_ends_though_an_unjoined_result_panics_when_it_is_dropped() {
     });
     assert_eq!((ran.report().returned, ran.report().failures.len()), (4, 3));
     assert_eq!((ran.result(), dropped.get()), (Some(5), 3));
+}
+
+#[test]
+fn a_run_whose_first_fibre_panics_raises_that_though_other_payloads_panic() {
+    struct Payload;
+    impl Drop for Payload {
+        fn drop(&mut self) {
+            panic!("a payload's drop");
+        }
+    }
+    let ran = catch_unwind(|| {
+        run(|cx| {
+            for _ in 0..2 {
+                drop(cx.spawn(|_| panic_any(Payload)));
+            }
+            cx.yield_now();
+            panic!("the first fibre");
+        })
+        .result()
+    });
+    assert_eq!(*ran.unwrap_err().downcast::<&str>().unwrap(), "the first fibre");
 }
 
 #[test]
