@@ -179,12 +179,13 @@ impl<P: Send + 'static, R: Send + 'static> AsyncMe<P, R> {
             }
             self.shared.point();
             turn::coroutine(&self.shared);
+            let waker = context.waker().clone();
             let done = self.shared.operate(|table| {
                 if !table.is_active(id) {
                     return Err(None);
                 }
                 table.resume(id, other.id())?;
-                table.leaves_in(id, context.waker());
+                table.leaves_in(id, waker);
                 Ok(())
             });
             match done {
@@ -241,7 +242,8 @@ impl<P: Send + 'static, R: Send + 'static> AsyncMe<P, R> {
             left_at = Some(number);
             if !is_own {
                 turn::coroutine(&self.shared);
-                self.shared.operate(|table| table.leaves_in(id, context.waker()));
+                let waker = context.waker().clone();
+                self.shared.operate(|table| table.leaves_in(id, waker));
             }
             Poll::Pending
         })

@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 use leno_context::unwind;
+use leno_kernel::user;
 
 use crate::call::{AnyCall, typed};
 use crate::policy::Serve;
@@ -110,7 +111,7 @@ fn wrap<P: Send + 'static, R: Send + 'static>(
             true => shared.operate_from_outside(|table| table.end(id, ending, &mut settle)),
             false => shared.operate(|table| table.end(id, ending, &mut settle)),
         };
-        drop(settle);
+        user::discard(settle);
         match (failure, exit, &shared.hook) {
             (_, Some(exit), _) => resume_unwind(exit),
             (Some(failure), None, Some(hook)) => hook(failure),

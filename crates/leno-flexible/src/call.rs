@@ -12,10 +12,11 @@
 
 use core::any::Any;
 use core::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use leno_kernel::Waiter;
+use leno_kernel::{Waiter, user};
 
+use crate::locked::{Locked, lock};
 use crate::{CallError, Refusal};
 
 /// See the module.
@@ -41,8 +42,9 @@ pub(crate) trait AnyCall: Send + Sync {
     /// The answer that was put here is there for the caller. Whoever is returned is to be woken.
     fn settle(&self) -> Option<Waiter>;
 
-    /// Who waits for it, if it is parked or about to.
-    fn waiter(&self) -> Option<Waiter>;
+    /// Who waits for it, if it blocks: without a waiter it will look before it parks. `None` for a future:
+    /// whoever polls that may never do so again.
+    fn blocked(&self) -> Option<Option<Waiter>>;
 
     /// There will be no answer.
     fn fail(&self, error: CallError) -> Option<Waiter>;
@@ -61,8 +63,9 @@ impl<P, R> Call<P, R> {
         Call { is_settled: AtomicBool::new(false), has_waiter, inner }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner<P, R>> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    #[track_caller]
+    fn lock(&self) -> Locked<'_, Inner<P, R>> {
+        lock(&self.inner)
     }
 
     pub(crate) fn take_parameter(&self) -> Option<P> {
@@ -93,14 +96,17 @@ impl<P, R> Call<P, R> {
     pub(crate) fn set_waiter(&self, waiter: Waiter) {
         let before = self.lock().waiter.replace(waiter);
         self.has_waiter.store(true, SeqCst);
-        drop(before);
+        user::discard(before);
     }
 
     /// Puts the answer here, for when the call is settled.
     pub(crate) fn put(&self, answer: Result<R, CallError>) {
         debug_assert!(!self.is_settled(), "a call is settled once");
         let mut inner = self.lock();
-        inner.void = inner.answer.replace(answer).map(Box::new);
+        let void = inner.answer.replace(answer).map(Box::new);
+        let before = core::mem::replace(&mut inner.void, void);
+        drop(inner);
+        drop(before);
     }
 }
 
@@ -127,8 +133,11 @@ impl<P: Send + 'static, R: Send + 'static> AnyCall for Call<P, R> {
         self.has_waiter.load(SeqCst).then(|| self.lock().waiter.take()).flatten()
     }
 
-    fn waiter(&self) -> Option<Waiter> {
-        self.lock().waiter.clone()
+    fn blocked(&self) -> Option<Option<Waiter>> {
+        match &self.lock().waiter {
+            Some(Waiter::Waker(_)) => None,
+            waiter => Some(waiter.clone()),
+        }
     }
 
     fn fail(&self, error: CallError) -> Option<Waiter> {

@@ -79,7 +79,7 @@ impl<P: Send + 'static, R: Send + 'static> CallFuture<P, R> {
         call: Arc<Call<P, R>>,
         waker: &Waker,
     ) -> Result<(), Refusal> {
-        let (id, waits) = (self.callee.id(), self.waits);
+        let (id, waits, waker) = (self.callee.id(), self.waits, waker.clone());
         self.callee
             .shared()
             .operate(|table| {

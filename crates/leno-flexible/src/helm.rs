@@ -38,7 +38,7 @@ use std::sync::{Arc, Weak};
 use std::task::{Wake, Waker};
 
 use leno_context::unwind;
-use leno_kernel::{Reason, Time, Waiter, can_park, help, now, park_deaf, world};
+use leno_kernel::{Reason, Time, Waiter, can_park, help, now, park_deaf, user, world};
 
 use crate::call::AnyCall;
 use crate::shared::Shared;
@@ -181,8 +181,8 @@ fn step(
 
 /// S2: one turn. Gives the body back, unless it has ended.
 fn poll(shared: &Arc<Shared>, id: Id, mut stackless: Stackless, turn: &Ends) -> Option<Stackless> {
+    stackless.inner.take().into_iter().for_each(user::wake_waker);
     let polled = catch_unwind(AssertUnwindSafe(|| {
-        stackless.inner.take().into_iter().for_each(Waker::wake);
         let mut context = Context::from_waker(&stackless.waker);
         stackless.future.as_mut().poll(&mut context)
     }));
@@ -213,7 +213,7 @@ fn end(shared: &Arc<Shared>, id: Id, ending: Ending) {
 
 /// Its destructors run; if one panics, its coroutine has ended all the same.
 fn drop_body(stackless: Stackless) {
-    drop(catch_unwind(AssertUnwindSafe(|| drop(stackless))));
+    drop(user::try_dispose(stackless));
 }
 
 /// H3: a helper steers, to whom the helm was given.

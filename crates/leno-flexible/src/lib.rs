@@ -98,6 +98,7 @@ mod error;
 mod event;
 mod flexible;
 mod helm;
+mod locked;
 mod me;
 mod migrant_me;
 pub mod model;

@@ -1,7 +1,7 @@
 //! What a system, its handles and its coroutines share.
 
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use leno_kernel::log::Operation;
 use leno_kernel::{
@@ -10,7 +10,7 @@ use leno_kernel::{
 
 use crate::call::AnyCall;
 use crate::party::Outsider;
-use crate::table::{Caller, Id, Next, Requester, Table};
+use crate::table::{Caller, Id, Next, Requester, Table, is_asking};
 use crate::{Failure, Refusal, helm, turn};
 
 /// Is told of failures that reach no caller.
@@ -30,6 +30,20 @@ pub(crate) struct Shared {
     failures: Mutex<Vec<Failure>>,
 }
 
+/// An operation is performed. However it ends, what it leaves is seen to when the lock is free.
+struct InOperation<'a>(Option<MutexGuard<'a, Table>>);
+
+impl Drop for InOperation<'_> {
+    fn drop(&mut self) {
+        let Some(mut table) = self.0.take() else { return };
+        let leavings = table.take_leavings();
+        drop(table);
+        if let Some(leavings) = leavings {
+            leavings.see_to();
+        }
+    }
+}
+
 impl Shared {
     pub(crate) fn new(table: Table, hook: Option<Box<Hook>>, is_threadless: bool) -> Arc<Shared> {
         Arc::new(Shared {
@@ -42,7 +56,22 @@ impl Shared {
         })
     }
 
+    /// # Panics
+    /// When a policy or an observer of this system calls it: they run while it is locked.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Table> {
+        match self.table.try_lock() {
+            Ok(table) => table,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => self.lock_contended(),
+        }
+    }
+
+    #[cold]
+    fn lock_contended(&self) -> MutexGuard<'_, Table> {
+        assert!(
+            !is_asking(&self.has_ended),
+            "a policy or an observer operates on the flexible system that calls it, which is locked meanwhile"
+        );
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -65,13 +94,9 @@ impl Shared {
 
     /// An operation: one critical section. Whoever is to be woken is woken after it.
     pub(crate) fn operate<T>(&self, f: impl FnOnce(&mut Table) -> T) -> T {
-        let mut table = self.lock();
-        let result = f(&mut table);
-        let leavings = table.take_leavings();
-        drop(table);
-        if let Some(leavings) = leavings {
-            leavings.see_to();
-        }
+        let mut operation = InOperation(Some(self.lock()));
+        let result = f(operation.0.as_mut().expect("it is locked"));
+        drop(operation);
         result
     }
 

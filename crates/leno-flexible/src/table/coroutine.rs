@@ -121,18 +121,21 @@ impl Table {
         m: Id,
         settle: &mut Option<F>,
     ) {
-        let mut settle = |call: Arc<dyn AnyCall>| settle.take().and_then(|settle| settle(&*call));
+        let mut settle = |call: &dyn AnyCall| settle.take().and_then(|settle| settle(call));
         let rule = match self.cell_mut(m).caller.take() {
             Some(Caller { from: Requester::Coroutine(n, _), call }) => {
                 // It will be scheduled, and needs no other waking.
-                drop(settle(call));
+                let waiter = settle(&*call);
+                self.discard(waiter);
+                self.spend(call);
                 self.cell_mut(n).callee = None;
                 self.wait(n);
                 Rule::DetachFromCoroutine
             }
             Some(Caller { from: Requester::Outside(_), call }) => {
-                let waiter = settle(call);
+                let waiter = settle(&*call);
                 self.wakes.extend(waiter);
+                self.spend(call);
                 Rule::DetachFromThread
             }
             None => {

@@ -45,13 +45,17 @@ impl Table {
         if !cell.requests.is_empty() || !cell.caller.as_ref().is_some_and(is_own) {
             return Some(stackless);
         }
-        let waiter = cell.caller.take().and_then(|caller| caller.call.settle());
+        let caller = cell.caller.take();
+        let waiter = caller.as_ref().and_then(|caller| caller.call.settle());
         cell.state = State::Idle;
         cell.is_woken = false;
         cell.stackless = Some(stackless);
         self.active = None;
         self.is_steered = false;
         self.wakes.extend(waiter);
+        if let Some(caller) = caller {
+            self.spend(caller.call);
+        }
         None
     }
 }

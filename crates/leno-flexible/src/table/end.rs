@@ -4,7 +4,7 @@ use core::any::Any;
 
 use leno_kernel::Waiter;
 
-use super::{Caller, Id, Requester, Table};
+use super::{Caller, Id, Request, Requester, Table};
 use crate::call::AnyCall;
 use crate::{CallError, Failure, Party, Refusal, Rule, State};
 
@@ -42,6 +42,7 @@ impl Table {
                     }
                     Ending::Exited => call.fail(self.terminated(from.party(), m).into()),
                 };
+                self.spend(call);
                 (self.release(from, waiter), None)
             }
             (None, Ending::Panicked(payload)) => {
@@ -68,6 +69,7 @@ impl Table {
         match from {
             // It will be scheduled, and needs no other waking.
             Requester::Coroutine(n, _) => {
+                self.discard(waiter);
                 self.cell_mut(n).callee = None;
                 self.go_on(n);
                 Rule::EndToCoroutine
@@ -100,16 +102,20 @@ impl Table {
         let waits_for = self.cell_mut(m).waits_for.take();
         if let Some(other) = waits_for.filter(|other| self.get(*other).is_some()) {
             let is_own = |from: &Requester| matches!(from, Requester::Coroutine(n, _) if *n == m);
-            self.cell_mut(other).requests.retain(|own| own.call.is_none() || !is_own(&own.from));
+            let is_gone = |own: &mut Request| own.call.is_some() && is_own(&own.from);
+            let gone: Vec<_> = self.cell_mut(other).requests.extract_if(.., is_gone).collect();
+            gone.into_iter().filter_map(|own| own.call).for_each(|call| self.spend(call));
         }
         for request in core::mem::take(&mut self.cell_mut(m).requests) {
             let Some(call) = request.call else { continue };
             let by = request.from.party();
             let refusal = self.terminated(by, m);
             let waiter = call.fail(refusal.into());
+            self.spend(call);
             match request.from {
                 Requester::Outside(_) => self.wakes.extend(waiter),
                 Requester::Coroutine(n, _) => {
+                    self.discard(waiter);
                     self.cell_mut(n).waits_for = None;
                     self.go_on(n);
                 }

@@ -10,7 +10,8 @@
 //! - `active` is the one whose state is active;
 //! - nothing is told to the outside under the lock, but to an observer: whoever is to be woken is put
 //!   into `wakes`, and is woken when the lock is free;
-//! - code of users (policies, observers) that runs under the lock must not operate on the system;
+//! - code of users (policies, observers) that runs under the lock must not operate on the system, and gets a
+//!   panic if it does; what it raises is kept until the operation is done and the lock is free;
 //! - nothing of users is dropped under the lock: it is put into `garbage`.
 //!
 //! Deliberately not here: stacks, cores, parking.
@@ -23,11 +24,14 @@ mod schedule;
 mod snapshot;
 mod stackless;
 
+use core::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::task::Waker;
 
+use leno_kernel::user::{self, Panic};
 use leno_kernel::{Co, Waiter};
 
 use crate::call::AnyCall;
@@ -44,13 +48,54 @@ pub(crate) use stackless::{Leave, Stackless};
 pub(crate) struct Leavings {
     wakes: Vec<Waiter>,
     garbage: Vec<Box<dyn Send>>,
+    spent: Option<Arc<dyn AnyCall>>,
+    raised: Option<Panic>,
 }
 
 impl Leavings {
-    pub(crate) fn see_to(self) {
-        self.wakes.into_iter().for_each(Waiter::wake);
-        drop(self.garbage);
+    /// Wakes all who are to be woken, and drops all that is to be dropped, whatever a waker or a destructor
+    /// does. What a policy or an observer has raised goes to the failure hook: whoever operates has its own
+    /// to do, such as to steer.
+    pub(crate) fn see_to(mut self) {
+        if let Some(raised) = self.raised.take() {
+            // One that was to exit meanwhile will be asked again.
+            drop(user::report("a policy or an observer of a flexible system", raised));
+        }
+        user::wake_all(core::mem::take(&mut self.wakes));
     }
+}
+
+impl Drop for Leavings {
+    fn drop(&mut self) {
+        if !self.garbage.is_empty() {
+            user::discard_all(core::mem::take(&mut self.garbage));
+        }
+        user::discard(self.spent.take());
+    }
+}
+
+thread_local! {
+    /// The systems whose policies or observers the calling thread runs, while they are locked.
+    static ASKING: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
+}
+
+fn address(has_ended: &Arc<AtomicBool>) -> usize {
+    Arc::as_ptr(has_ended).addr()
+}
+
+/// Calls a policy or an observer, which are asked while the table is locked; what it raises comes when it is not.
+#[inline(never)]
+fn under_lock<R>(has_ended: &Arc<AtomicBool>, f: impl FnOnce() -> R) -> Result<R, Panic> {
+    ASKING.with_borrow_mut(|asking| asking.push(address(has_ended)));
+    let result = catch_unwind(AssertUnwindSafe(f)).map_err(Panic::new);
+    ASKING.with_borrow_mut(|asking| asking.pop());
+    result
+}
+
+/// Whether the calling thread runs a policy or an observer of the system that this belongs to.
+#[inline(never)]
+pub(crate) fn is_asking(has_ended: &Arc<AtomicBool>) -> bool {
+    ASKING.with_borrow(|asking| asking.contains(&address(has_ended)))
 }
 
 /// Which coroutine of a table. One that is gone leaves a number that nobody else gets.
@@ -81,6 +126,10 @@ pub(crate) struct Table {
     wakes: Vec<Waiter>,
     /// What is to be dropped then: it belongs to users, whose destructors may operate.
     garbage: Vec<Box<dyn Send>>,
+    /// The same: a call that was answered. Others are with the garbage.
+    spent: Option<Arc<dyn AnyCall>>,
+    /// What a policy or an observer has raised, for the failure hook.
+    raised: Option<Panic>,
     /// The coroutine that schedules, on a home core.
     pub(crate) scheduler: Option<Co>,
     /// Whether that one looks by itself, so that nobody need wake it.
@@ -304,8 +353,14 @@ impl Table {
     fn tell(&mut self, make: impl FnOnce(&Table) -> (Party, What, Option<Arc<str>>)) {
         if let Some(mut observer) = self.observer.take() {
             let (by, what, on) = make(self);
-            observer(&Event { by, what, on, table: self });
-            self.observer = Some(observer);
+            let told = {
+                let event = Event { by, what, on, table: self };
+                under_lock(&self.has_ended, || observer(&event))
+            };
+            match told {
+                Ok(()) => self.observer = Some(observer),
+                Err(panic) => self.failed(Box::new(observer), panic),
+            }
         }
     }
 
@@ -329,11 +384,37 @@ impl Table {
 
     /// Whoever is to be woken, and what is to be dropped, when the lock is free: mostly nothing.
     pub(crate) fn take_leavings(&mut self) -> Option<Leavings> {
-        let is_nothing = self.wakes.is_empty() && self.garbage.is_empty();
-        (!is_nothing).then(|| Leavings {
+        let is_nothing = self.wakes.is_empty() && self.garbage.is_empty() && self.spent.is_none();
+        (!is_nothing || self.raised.is_some()).then(|| Leavings {
             wakes: core::mem::take(&mut self.wakes),
             garbage: core::mem::take(&mut self.garbage),
+            spent: self.spent.take(),
+            raised: self.raised.take(),
         })
+    }
+
+    /// A call was answered. If its caller has gone by now, what it carries is dropped with this.
+    fn spend(&mut self, call: Arc<dyn AnyCall>) {
+        match self.spent {
+            None => self.spent = Some(call),
+            Some(_) => self.garbage.push(Box::new(call)),
+        }
+    }
+
+    /// A waiter that is not woken; a waker is dropped when the lock is free.
+    fn discard(&mut self, waiter: Option<Waiter>) {
+        if let Some(waker @ Waiter::Waker(_)) = waiter {
+            self.garbage.push(Box::new(waker));
+        }
+    }
+
+    /// A policy or an observer has panicked: it is gone, and the operation goes on without it.
+    fn failed(&mut self, who: Box<dyn Send>, panic: Panic) {
+        self.garbage.push(who);
+        match self.raised {
+            None => self.raised = Some(panic),
+            Some(_) => self.garbage.push(Box::new(panic)),
+        }
     }
 
     /// Whether somebody could be scheduled.

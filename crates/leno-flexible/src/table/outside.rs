@@ -3,8 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
-use leno_kernel::Waiter;
-
 use super::{Id, Request, Requester, Table};
 use crate::call::AnyCall;
 use crate::event::What;
@@ -109,6 +107,7 @@ impl Table {
             self.tell_rule(Rule::WithdrawPending, &request.from, Some(m));
             return None;
         }
+        // Whoever gives up has the call still, so it is not dropped here.
         let caller = cell.caller.take_if(|caller| is_it(&caller.call))?;
         let state = cell.state;
         self.garbage.push(call.withdraw());
@@ -132,8 +131,12 @@ impl Table {
             let calls = core::mem::take(&mut cell.requests).into_iter().filter_map(|own| own.call);
             let calls = calls.chain(outside.map(|caller| caller.call));
             let error = || Refusal::Stopped { coroutine: coroutine.clone() }.into();
-            let waiters: Vec<Waiter> = calls.filter_map(|call| call.fail(error())).collect();
-            self.wakes.extend(waiters);
+            let calls: Vec<_> = calls.collect();
+            for call in calls {
+                let waiter = call.fail(error());
+                self.wakes.extend(waiter);
+                self.spend(call);
+            }
             self.garbage.push(Box::new(body));
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use leno_kernel::policy::{Candidate, Choice, ChoiceKind};
 use leno_kernel::{Co, choose, has_policy};
 
-use super::{Caller, Id, Request, Requester, Stackless, Table};
+use super::{Caller, Id, Request, Requester, Stackless, Table, under_lock};
 use crate::call::AnyCall;
 use crate::policy::{Pending, Waiting};
 use crate::{Rule, State};
@@ -72,10 +72,22 @@ impl Table {
         }
         if let Some(mut policy) = self.schedule.take() {
             let waiting: Vec<_> = self.queue.iter().map(|id| self.as_waiting(*id)).collect();
-            let place = policy.pick(&waiting);
-            assert!(place < len, "a policy picked number {place} of {len} waiting coroutines");
-            self.schedule = Some(policy);
-            return place;
+            let picked = under_lock(&self.has_ended, || {
+                let place = policy.pick(&waiting);
+                assert!(place < len, "a policy picked number {place} of {len} waiting coroutines");
+                place
+            });
+            match picked {
+                Ok(place) => {
+                    self.schedule = Some(policy);
+                    return place;
+                }
+                // Nothing has changed yet.
+                Err(panic) => {
+                    self.garbage.push(Box::new(policy));
+                    panic.resume()
+                }
+            }
         }
         pick_by_kernel(len)
     }
@@ -129,10 +141,21 @@ impl Table {
         if let Some(mut policy) = self.cell_mut(n).serve.take() {
             let as_pending = |own: &Request| Pending { label: own.label(), from: own.from.party() };
             let pending: Vec<_> = self.cell(n).requests.iter().map(as_pending).collect();
-            let place = policy.pick(&pending);
-            assert!(place < len, "a policy picked number {place} of {len} requests");
-            self.cell_mut(n).serve = Some(policy);
-            return place;
+            let picked = under_lock(&self.has_ended, || {
+                let place = policy.pick(&pending);
+                assert!(place < len, "a policy picked number {place} of {len} requests");
+                place
+            });
+            match picked {
+                Ok(place) => {
+                    self.cell_mut(n).serve = Some(policy);
+                    return place;
+                }
+                Err(panic) => {
+                    self.failed(Box::new(policy), panic);
+                    return 0;
+                }
+            }
         }
         pick_by_kernel(len)
     }

@@ -87,12 +87,7 @@ impl Table {
         let pending = cell.requests.iter().filter_map(|own| Some((&own.from, own.call.as_ref()?)));
         served.chain(pending).find_map(|(from, call)| {
             let is_outside = matches!(from, Requester::Outside(_));
-            match is_outside.then(|| call.waiter())? {
-                // Whoever polls a future may never do so again.
-                Some(Waiter::Waker(_)) => None,
-                // Without a waiter, it will look before it parks.
-                waiter => Some(waiter),
-            }
+            is_outside.then(|| call.blocked()).flatten()
         })
     }
 
@@ -114,11 +109,14 @@ impl Table {
 
     /// n ends its turn in a part of its body that has a waker of its own, as within a `select`: that part is
     /// polled in the next turn only if this is woken.
-    pub(crate) fn leaves_in(&mut self, n: Id, waker: &Waker) {
+    ///
+    /// Cloning and dropping a waker may be code of a user, so whoever calls has cloned it before.
+    pub(crate) fn leaves_in(&mut self, n: Id, waker: Waker) {
         let cell = self.cell_mut(n);
-        if !cell.waker.as_ref().is_some_and(|own| own.will_wake(waker)) {
-            let before = cell.inner.replace(waker.clone());
-            self.garbage.push(Box::new(before));
+        let is_own = cell.waker.as_ref().is_some_and(|own| own.will_wake(&waker));
+        let unused = if is_own { Some(waker) } else { cell.inner.replace(waker) };
+        if unused.is_some() {
+            self.garbage.push(Box::new(unused));
         }
     }
 

@@ -1,13 +1,19 @@
 //! The object of a monitor, and who is next.
 //!
-//! Protocol, between the methods' desks and those who come and go: everything is under one lock. Whoever
-//! changes what the scheduler looks at (a request comes, goes, or has been served; another scheduler) asks
-//! it, if nobody is chosen and the object is at rest, and prods the desk of whom it chose after the lock.
-//! Only the one chosen takes the object; when it gives it back, or is found to be gone, nobody is chosen
-//! and the scheduler is asked again.
+//! Protocol, between the methods' desks and those who come and go: everything but the scheduler's code is
+//! under one lock. Whoever changes what the scheduler looks at (a request comes, goes, or has been served;
+//! another scheduler) asks it, if nobody is chosen and the object is at rest, and prods the desk of whom it
+//! chose after the lock. Only the one chosen takes the object; when it gives it back, or is found to be gone,
+//! nobody is chosen and the scheduler is asked again.
+//!
+//! While the scheduler is asked, it and the object are out of the lock, with whoever asks: others who change
+//! something leave it to that one to ask again (`is_stale`), with what is there then.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
+
+use leno_kernel::user::{self, Panic};
+
+use crate::locked::{Locked, lock};
 
 /// A request that waits, as a [`Scheduler`] sees it: the oldest of its method.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +32,7 @@ impl Request {
 
 /// Decides which request is served next. Any closure of the right type is one.
 ///
-/// It runs while the monitor is locked, and must not operate on a system. If it panics, the monitor is
+/// It is asked by whoever comes or goes, and must not wait: the others would. If it panics, the monitor is
 /// broken: whoever calls gets an error that says so, until there is another scheduler.
 pub trait Scheduler<T>: Send {
     /// Which of them, from 0, or none yet. They are in order of arrival, the oldest of each method, and at
@@ -50,9 +56,12 @@ pub(crate) struct Core<T> {
 }
 
 struct Inner<T> {
-    /// Not there while a method has it.
+    /// Not there while a method has it, or the scheduler looks at it.
     object: Option<T>,
-    scheduler: Box<dyn Scheduler<T>>,
+    /// Not there while it is asked.
+    scheduler: Option<Box<dyn Scheduler<T>>>,
+    /// What it looks at has changed since it was asked.
+    is_stale: bool,
     methods: Vec<(Arc<str>, Rouse)>,
     /// The oldest of each method that waits, in order of arrival.
     waiting: Vec<Request>,
@@ -98,12 +107,24 @@ impl<T> Core<T> {
         let (methods, waiting) = (Vec::new(), Vec::new());
         let object = Some(object);
         let (chosen, broken, is_over) = (None, None, false);
-        let inner = Inner { object, scheduler, methods, waiting, chosen, next: 0, broken, is_over };
+        let (scheduler, is_stale) = (Some(scheduler), false);
+        let inner = Inner {
+            object,
+            scheduler,
+            is_stale,
+            methods,
+            waiting,
+            chosen,
+            next: 0,
+            broken,
+            is_over,
+        };
         Core { name, inner: Mutex::new(inner) }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner<T>> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    #[track_caller]
+    fn lock(&self) -> Locked<'_, Inner<T>> {
+        lock(&self.inner)
     }
 
     /// Adds a method; its desk.
@@ -114,7 +135,8 @@ impl<T> Core<T> {
     }
 
     pub(super) fn set_rouse(&self, desk: usize, rouse: Rouse) {
-        self.lock().methods[desk].1 = rouse;
+        let before = core::mem::replace(&mut self.lock().methods[desk].1, rouse);
+        drop(before);
     }
 
     pub(super) fn number(&self) -> u64 {
@@ -128,18 +150,74 @@ impl<T> Core<T> {
     }
 
     pub(super) fn set_scheduler(&self, scheduler: Box<dyn Scheduler<T>>) {
-        let before = core::mem::replace(&mut self.lock().scheduler, scheduler);
-        drop(before);
-        self.change(|inner| inner.broken = None);
+        let mut inner = self.lock();
+        // If the other one is asked just now, it is dropped when it comes back.
+        let before = inner.scheduler.replace(scheduler);
+        inner.broken = None;
+        inner.is_stale = true;
+        drop(inner);
+        user::discard(before);
+        self.elect();
     }
 
     /// Changes something, and asks the scheduler.
     fn change(&self, change: impl FnOnce(&mut Inner<T>)) {
         let mut inner = self.lock();
         change(&mut inner);
-        let rouse = inner.elect(&self.name);
+        inner.is_stale = true;
         drop(inner);
-        rouse.iter().for_each(|rouse| rouse(false));
+        self.elect();
+    }
+
+    /// Asks the scheduler, if that is due and nobody else does, and tells whom it chose.
+    fn elect(&self) {
+        loop {
+            let mut inner = self.lock();
+            let Some(mut question) = inner.question() else { return };
+            drop(inner);
+            let len = question.waiting.len();
+            let picked =
+                user::call(|| question.scheduler.pick(&question.object, &question.waiting));
+            let mut inner = self.lock();
+            let Question { object, scheduler, waiting } = question;
+            // A method has it only if it was chosen, and nobody was.
+            inner.object = Some(object);
+            let replaced = match inner.scheduler {
+                None => {
+                    inner.scheduler = Some(scheduler);
+                    None
+                }
+                Some(_) => Some(scheduler),
+            };
+            let is_stale = inner.is_stale || replaced.is_some();
+            let name = &self.name;
+            let rouse = match &picked {
+                // It has looked at what is no longer so.
+                _ if is_stale => Vec::new(),
+                Ok(None) => Vec::new(),
+                Ok(Some(place)) if *place < len => {
+                    let desk = waiting[*place].desk;
+                    inner.chosen = Some(desk);
+                    vec![inner.methods[desk].1.clone()]
+                }
+                Ok(Some(place)) => inner.breaks(format!(
+                    "the scheduler of monitor '{name}' picked number {place} of {len}"
+                )),
+                Err(_) => inner.breaks(format!("the scheduler of monitor '{name}' has panicked")),
+            };
+            drop(inner);
+            user::discard(replaced);
+            let exit = picked.err().filter(Panic::is_exit);
+            rouse.iter().for_each(|rouse| rouse(false));
+            if let Some(exit) = exit
+                && !std::thread::panicking()
+            {
+                exit.resume();
+            }
+            if !is_stale {
+                return;
+            }
+        }
     }
 
     /// A request is at the head of its desk, and wants the object.
@@ -150,16 +228,19 @@ impl<T> Core<T> {
             let method = inner.methods[desk].0.clone();
             let place = inner.waiting.partition_point(|own| own.number < number);
             inner.waiting.insert(place, Request { method, number, desk });
+            inner.is_stale = true;
         }
-        let rouse = inner.elect(&self.name);
+        drop(inner);
+        self.elect();
+        let mut inner = self.lock();
         let broken = inner.broken.clone();
+        // While the scheduler is asked the object is elsewhere; nobody is chosen then.
         let is_chosen = inner.chosen == Some(desk) && broken.is_none();
         if is_chosen || broken.is_some() {
             inner.waiting.retain(|own| own.desk != desk);
         }
         let object = if is_chosen { inner.object.take() } else { None };
         drop(inner);
-        rouse.iter().for_each(|rouse| rouse(false));
         match (broken, object) {
             (Some(text), _) => Claimed::Broken(text),
             (None, Some(object)) => Claimed::Now(Turn { core: self, object: Some(object) }),
@@ -190,29 +271,23 @@ impl<T> Core<T> {
     }
 }
 
+/// What a scheduler is asked.
+struct Question<T> {
+    object: T,
+    scheduler: Box<dyn Scheduler<T>>,
+    waiting: Vec<Request>,
+}
+
 impl<T> Inner<T> {
-    /// Asks the scheduler, if that is due. Who is to be told.
-    fn elect(&mut self, name: &str) -> Vec<Rouse> {
-        let Some(object) = self.object.as_ref().filter(|_| self.broken.is_none()) else {
-            return Vec::new();
-        };
-        if self.chosen.is_some() || self.waiting.is_empty() {
-            return Vec::new();
+    /// What the scheduler is to be asked, if that is due. Whoever gets it brings it back.
+    fn question(&mut self) -> Option<Question<T>> {
+        let is_due = self.broken.is_none() && self.chosen.is_none() && !self.waiting.is_empty();
+        if !is_due || self.object.is_none() || self.scheduler.is_none() {
+            return None;
         }
-        let len = self.waiting.len();
-        let picked = catch_unwind(AssertUnwindSafe(|| self.scheduler.pick(object, &self.waiting)));
-        match picked {
-            Ok(None) => Vec::new(),
-            Ok(Some(place)) if place < len => {
-                let desk = self.waiting[place].desk;
-                self.chosen = Some(desk);
-                vec![self.methods[desk].1.clone()]
-            }
-            Ok(Some(place)) => self.breaks(format!(
-                "the scheduler of monitor '{name}' picked number {place} of {len}"
-            )),
-            Err(_) => self.breaks(format!("the scheduler of monitor '{name}' has panicked")),
-        }
+        self.is_stale = false;
+        let (object, scheduler) = (self.object.take()?, self.scheduler.take()?);
+        Some(Question { object, scheduler, waiting: self.waiting.clone() })
     }
 
     /// Nobody is served any more; all who wait are to be told.

@@ -1,0 +1,235 @@
+//! Wakers, observers, policies and destructors that panic, or use the very system that calls them: the system
+//! goes on, or says which rule was broken.
+
+use std::panic::panic_any;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, OnceLock, mpsc};
+use std::task::{Context, Wake, Waker};
+use std::thread;
+use std::time::Duration;
+
+use leno_channel::shared;
+use leno_flexible::synchroniser::monitor::{Monitor, Request};
+use leno_flexible::{AsyncMe, Flexible, Me, System, Threadless, policy::Pending};
+use leno_kernel::{LocalSystem, blocking, user};
+
+/// Long enough for any machine, short enough for a test.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Runs `f` on a thread of its own; it must end in time.
+fn in_time<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> T {
+    let (tell, told) = mpsc::channel();
+    thread::spawn(move || drop(tell.send(f())));
+    told.recv_timeout(LIMIT).expect("it ends in time, and does not panic")
+}
+
+struct Bomb;
+
+impl Wake for Bomb {
+    fn wake(self: Arc<Self>) {
+        panic!("a waker panics");
+    }
+}
+
+#[test]
+fn a_system_without_threads_goes_on_after_a_waker_that_panics() {
+    in_time(|| {
+        let system = Threadless::new();
+        let (tx, rx) = shared::channel::<u32>();
+        let gate = system.create("gate", move |mut me: AsyncMe<u32, u32>| async move {
+            loop {
+                let n = rx.recv_async().await.unwrap();
+                me.detach(n).await;
+            }
+        });
+        let other = system.create("other", |mut me: AsyncMe<u32, u32>| async move {
+            loop {
+                let n = me.parameter().unwrap_or(0);
+                me.detach(n + 1).await;
+            }
+        });
+        let mut call = Box::pin(gate.call_async(1));
+        let bomb = Waker::from(Arc::new(Bomb));
+        assert!(call.as_mut().poll(&mut Context::from_waker(&bomb)).is_pending());
+        let own = gate.clone();
+        let waits = thread::spawn(move || own.call_wait(2));
+        tx.send(10).unwrap();
+        tx.send(20).unwrap();
+        assert_eq!(other.call(4).unwrap(), 5);
+        assert_eq!(waits.join().unwrap().unwrap(), 20);
+    });
+}
+
+#[test]
+fn helpers_outlive_hooks_that_panic() {
+    struct Nasty;
+    impl Drop for Nasty {
+        fn drop(&mut self) {
+            panic!("a payload's destructor panics");
+        }
+    }
+    in_time(|| {
+        let count = Arc::new(AtomicUsize::new(0));
+        let systems: Vec<_> = (0..260)
+            .map(|_| {
+                let count = count.clone();
+                let system = Threadless::builder()
+                    .on_failure(move |_| {
+                        count.fetch_add(1, SeqCst);
+                        panic_any(Nasty);
+                    })
+                    .threadless();
+                let fails = system.create("fails", |_: AsyncMe<(), ()>| async { panic!("body") });
+                fails.kick().unwrap();
+                system
+            })
+            .collect();
+        while count.load(SeqCst) < systems.len() {
+            thread::yield_now();
+        }
+        let system = LocalSystem::new();
+        let five = system.spawn(|| blocking(|| 5));
+        system.run().unwrap();
+        assert_eq!(five.join().unwrap(), 5);
+    });
+}
+
+#[test]
+fn an_observer_that_panics_leaves_the_operation_whole() {
+    in_time(|| {
+        let is_to_panic = Arc::new(AtomicBool::new(false));
+        let own = is_to_panic.clone();
+        let system = Threadless::builder()
+            .observer(move |_| assert!(!own.load(SeqCst), "an observer panics"))
+            .threadless();
+        let adds = system.create("adds", |mut me: AsyncMe<u32, u32>| async move {
+            loop {
+                let n = me.parameter().unwrap_or(0);
+                me.detach(n + 1).await;
+            }
+        });
+        assert_eq!(adds.call(1).unwrap(), 2);
+        is_to_panic.store(true, SeqCst);
+        adds.kick().unwrap();
+        // It is gone, and the kick was done.
+        assert_eq!(adds.call(2).unwrap(), 3);
+    });
+}
+
+#[test]
+fn an_observer_that_operates_on_its_system_gets_a_panic() {
+    in_time(|| {
+        let place: Arc<OnceLock<Flexible<u32, u32>>> = Arc::default();
+        let (own, is_on) = (place.clone(), Arc::new(AtomicBool::new(false)));
+        let on = is_on.clone();
+        let system = Threadless::builder()
+            .observer(move |_| {
+                if let Some(other) = own.get().filter(|_| on.load(SeqCst)) {
+                    let _ = other.kick();
+                }
+            })
+            .threadless();
+        let adds = system.create("adds", |mut me: AsyncMe<u32, u32>| async move {
+            loop {
+                let n = me.parameter().unwrap_or(0);
+                me.detach(n + 1).await;
+            }
+        });
+        let _ = place.set(adds.clone());
+        is_on.store(true, SeqCst);
+        let told: Arc<Mutex<Vec<String>>> = Arc::default();
+        let tells = told.clone();
+        user::on_failure(move |caught| tells.lock().unwrap().push(caught.to_string()));
+        adds.kick().unwrap();
+        let raised = told.lock().unwrap().concat();
+        assert!(
+            raised.contains("an observer operates on the flexible system that calls it"),
+            "{raised}"
+        );
+        assert_eq!(adds.call(2).unwrap(), 3);
+    });
+}
+
+#[test]
+fn a_policy_of_requests_that_panics_keeps_no_request_from_being_served() {
+    in_time(|| {
+        let system = System::new();
+        let (go, wait) = mpsc::channel::<()>();
+        let wait = Mutex::new(wait);
+        let serves = system
+            .coroutine("serves")
+            .serve(|_: &[Pending]| -> usize { panic!("a policy panics") })
+            .create(move |me: &mut Me<u32, u32>| {
+                loop {
+                    wait.lock().unwrap().recv().unwrap();
+                    let n = me.parameter().unwrap_or(0);
+                    me.detach(n + 1);
+                }
+            });
+        let calls: Vec<_> = (0..3)
+            .map(|n| {
+                let serves = serves.clone();
+                thread::spawn(move || serves.call_wait(n))
+            })
+            .collect();
+        while serves.look().requests.len() < 2 {
+            thread::yield_now();
+        }
+        (0..3).for_each(|_| go.send(()).unwrap());
+        let mut answers: Vec<_> =
+            calls.into_iter().map(|call| call.join().unwrap().unwrap()).collect();
+        answers.sort_unstable();
+        assert_eq!(answers, [1, 2, 3]);
+    });
+}
+
+#[test]
+fn a_scheduler_of_a_monitor_may_use_the_monitor() {
+    in_time(|| {
+        let system = System::new();
+        let place: Arc<OnceLock<Monitor<u32>>> = Arc::default();
+        let own = place.clone();
+        let counts =
+            Monitor::with_scheduler(&system, "counts", 0, move |_: &u32, _: &[Request]| {
+                if let Some(monitor) = own.get() {
+                    monitor.set_scheduler(|_: &u32, _: &[Request]| Some(0));
+                }
+                Some(0)
+            });
+        assert!(place.set(counts.clone()).is_ok());
+        let next = counts.method("next", |count, ()| {
+            *count += 1;
+            *count
+        });
+        assert_eq!(next.call(()).unwrap(), 1);
+        assert_eq!(next.call(()).unwrap(), 2);
+    });
+}
+
+#[test]
+fn a_parameter_that_nobody_takes_may_use_the_system_when_it_is_dropped() {
+    struct Looks(Arc<OnceLock<Flexible<Looks, ()>>>);
+    impl Drop for Looks {
+        fn drop(&mut self) {
+            if let Some(own) = self.0.get() {
+                own.look();
+            }
+        }
+    }
+    in_time(|| {
+        let system = Threadless::new();
+        let place: Arc<OnceLock<Flexible<Looks, ()>>> = Arc::default();
+        let ignores = system.create("ignores", |mut me: AsyncMe<Looks, ()>| async move {
+            loop {
+                me.detach(()).await;
+            }
+        });
+        assert!(place.set(ignores.clone()).is_ok());
+        for _ in 0..3 {
+            ignores.call(Looks(place.clone())).unwrap();
+        }
+        let mut call = Box::pin(ignores.call_async(Looks(place.clone())));
+        let waker = Waker::noop();
+        assert!(call.as_mut().poll(&mut Context::from_waker(waker)).is_ready());
+    });
+}
