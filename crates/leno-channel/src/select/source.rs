@@ -166,6 +166,7 @@ pub(super) fn look(coupon: Option<&Coupon>, take: impl FnOnce() -> bool) -> Atte
         return Attempt::Busy;
     }
     let mut claimed = Claimed(coupon.map(|coupon| &*coupon.ticket));
+    let _asked = coupon.map(|coupon| coupon.ticket.asks());
     if !take() {
         return Attempt::NotReady;
     }

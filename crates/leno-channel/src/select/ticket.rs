@@ -101,10 +101,25 @@ impl Ticket {
             };
             match found {
                 WAITING => return true,
-                CLAIMED => spin_loop(),
+                CLAIMED => {
+                    assert!(
+                        !is_asked(self),
+                        "a source of a select was asked, and used a channel where that select waits: the \
+                         select has to be answered first"
+                    );
+                    spin_loop();
+                }
                 _ => return false,
             }
         }
+    }
+
+    /// Its owner, which has claimed it, asks a source, which is code of a user, until the result is dropped. One
+    /// that meets the ticket on the same thread meanwhile would wait for itself.
+    pub(crate) fn asks(&self) -> Asked {
+        let address = core::ptr::from_ref(self).addr();
+        let _ = ASKED.try_with(|asked| asked.borrow_mut().push(address));
+        Asked(address)
     }
 
     /// Keeps all others from it until [`Self::release`] or [`Self::confirm`].
@@ -129,6 +144,30 @@ impl Ticket {
     pub(crate) fn taken(&self) -> Option<usize> {
         self.word.load(Acquire).checked_sub(DONE).map(|alternative| alternative as usize)
     }
+}
+
+std::thread_local!(static ASKED: core::cell::RefCell<Vec<usize>> = const { core::cell::RefCell::new(Vec::new()) });
+
+/// A source is asked.
+pub(crate) struct Asked(usize);
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        let _ = ASKED.try_with(|asked| {
+            let mut asked = asked.borrow_mut();
+            if let Some(place) = asked.iter().rposition(|address| *address == self.0) {
+                asked.remove(place);
+            }
+        });
+    }
+}
+
+/// Whether a source of the select with this ticket is asked on the calling thread.
+#[cold]
+#[inline(never)]
+fn is_asked(ticket: &Ticket) -> bool {
+    let address = core::ptr::from_ref(ticket).addr();
+    ASKED.try_with(|asked| asked.borrow().contains(&address)).unwrap_or(false)
 }
 
 /// The tickets that this thread keeps. Not inlined, so that a coroutine that was moved to another thread

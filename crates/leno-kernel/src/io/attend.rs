@@ -7,7 +7,6 @@
 
 use core::cell::{Cell, RefCell};
 use core::time::Duration;
-use std::io;
 use std::sync::Arc;
 
 use super::reactor::{Inner, Reactor};
@@ -57,25 +56,20 @@ pub(crate) fn end_others(core: &Core) -> bool {
 }
 
 impl Attention {
-    /// Whether descriptors may be used here: the platform gives a reactor.
-    #[inline]
-    pub(super) fn permit(&self, core: &Core) -> io::Result<()> {
-        if self.is_on.get() { Ok(()) } else { self.begin(core) }
+    /// The reactor of this core, which runs, if it has one already.
+    pub(super) fn reactor(&self) -> Option<Arc<Inner>> {
+        self.reactor.borrow().as_ref().map(|reactor| reactor.0.clone())
     }
 
-    /// The reactor of this core, which runs.
-    pub(super) fn reactor(&self, core: &Core) -> io::Result<Arc<Inner>> {
-        self.permit(core)?;
-        Ok(self.reactor.borrow().as_ref().expect("it is on").0.clone())
-    }
-
+    /// Uses this one from now on, unless there is one. The platform has made it, which is code of a user: what
+    /// it was made for may be otherwise by now.
     #[cold]
-    fn begin(&self, core: &Core) -> io::Result<()> {
-        let reactor = core.platform.reactor()?;
-        core.mailbox.bell.set_sleeper(Some(reactor.0.clone()));
-        *self.reactor.borrow_mut() = Some(reactor);
-        self.is_on.set(true);
-        Ok(())
+    pub(super) fn begin(&self, core: &Core, reactor: Reactor) {
+        if !self.is_on.get() {
+            core.mailbox.bell.set_sleeper(Some(reactor.0.clone()));
+            *self.reactor.borrow_mut() = Some(reactor);
+            self.is_on.set(true);
+        }
     }
 
     fn end(&self, core: &Core) {

@@ -39,7 +39,7 @@ use crate::log::Ring;
 use crate::mailbox::Shelf;
 use crate::raw::entered;
 use crate::raw::world as raw;
-use crate::user::SystemHook;
+use crate::user::{self, SystemHook};
 use crate::wait::way_out_of_world;
 use crate::window::Title;
 use crate::{CoresError, Object, Outcome, Reason, Time, VirtualTime, Wake, mailbox};
@@ -229,6 +229,9 @@ impl World {
             self.core.cancel_all();
             self.core.run_until(|core| core.tasks.live() == 0);
         }
+        // What the program has one of goes with its threads; a destructor that panics is trouble, too.
+        let own = self.own.take();
+        user::discard_all(own);
         let given_up = self.core.counts.get().given_up;
         if given_up > 0 {
             self.fail(Trouble::Leak(format!("{given_up} thread(s) could not be unwound")));
