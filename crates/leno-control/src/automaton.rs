@@ -59,7 +59,7 @@ pub struct Automaton {
 
 impl Automaton {
     pub(crate) fn of_machine(machine: &Machine) -> Self {
-        let minimal = machine.minimal(|place| place.ends());
+        let minimal = machine.minimal_by_ends();
         let state = |place: crate::machine::Place| State {
             ends: place.ends(),
             edges: place.edges.into_iter().collect(),

@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::error::TooLarge;
 use crate::event::{Event, Port};
 use crate::machine::{Machine, Offer, explore, smallest};
+use crate::work::Work;
 
 /// A channel between a port that one fibre writes to and a port that another one reads from.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -83,21 +84,26 @@ impl Wiring for Line {
 /// Where each part is.
 type Places = Vec<usize>;
 
+/// What keeping one of them costs, beside a step for each part.
+const STEPS: usize = 4;
+
 /// What the parts show together.
 pub(crate) fn product(parts: &[&Machine], wiring: &impl Wiring) -> Result<Machine, TooLarge> {
-    let start = closed(BTreeSet::from([vec![0; parts.len()]]), parts, wiring)?;
-    let machine = explore(start, |set: &BTreeSet<Places>| {
+    let work = &Work::new();
+    let start = closed(BTreeSet::from([vec![0; parts.len()]]), parts, wiring, work)?;
+    let machine = explore(start, work, |set: &BTreeSet<Places>| {
         let mut next: BTreeMap<Event, BTreeSet<Places>> = BTreeMap::new();
         for places in set {
             for (part, event, to) in visible(places, parts, wiring) {
+                work.spend(STEPS + parts.len())?;
                 next.entry(event.clone()).or_default().insert(moved(places, &[(part, to)]));
             }
         }
-        let closed = |(event, set)| Ok((event, closed(set, parts, wiring)?));
+        let closed = |(event, set)| Ok((event, closed(set, parts, wiring, work)?));
         let next = next.into_iter().map(closed).collect::<Result<_, TooLarge>>()?;
-        Ok((next, offers(set, parts, wiring)))
+        Ok((next, offers(set, parts, wiring, work)?))
     })?;
-    Ok(machine.minimal(|place| place.offers.clone()))
+    machine.minimal(work)
 }
 
 /// What each part can do by itself: the part, the event, and where it is then.
@@ -126,16 +132,19 @@ fn closed(
     mut set: BTreeSet<Places>,
     parts: &[&Machine],
     wiring: &impl Wiring,
+    work: &Work,
 ) -> Result<BTreeSet<Places>, TooLarge> {
     let mut waiting: Vec<Places> = set.iter().cloned().collect();
     while let Some(places) = waiting.pop() {
         let edges = |part: usize| &parts[part].places[places[part]].edges;
         for (writer, reader) in pairs(parts.len()) {
+            work.spend_product(edges(writer).len(), edges(reader).len())?;
             for (write, &wrote) in edges(writer) {
                 for (read, &has_read) in edges(reader) {
                     if wiring.joins((writer, write), (reader, read)) {
                         let next = moved(&places, &[(writer, wrote), (reader, has_read)]);
                         if set.insert(next.clone()) {
+                            work.spend(STEPS + parts.len())?;
                             waiting.push(next);
                         }
                     }
@@ -143,7 +152,7 @@ fn closed(
             }
         }
         if set.len() > TooLarge::MOST_STATES {
-            return Err(TooLarge);
+            return Err(TooLarge::of_states());
         }
     }
     Ok(set)
@@ -155,26 +164,38 @@ pub(crate) fn pairs(count: usize) -> impl Iterator<Item = (usize, usize)> {
 }
 
 /// What is offered to the outside while nothing can happen inside.
-fn offers(set: &BTreeSet<Places>, parts: &[&Machine], wiring: &impl Wiring) -> BTreeSet<Offer> {
+fn offers(
+    set: &BTreeSet<Places>,
+    parts: &[&Machine],
+    wiring: &impl Wiring,
+    work: &Work,
+) -> Result<BTreeSet<Offer>, TooLarge> {
     let mut found = BTreeSet::new();
     for places in set {
         let mut chosen: Vec<Vec<&Offer>> = vec![Vec::new()];
         for (part, &place) in places.iter().enumerate() {
             let offers = &parts[part].places[place].offers;
+            // Each choice so far, with each offer of this part.
+            work.spend(chosen.len().saturating_mul(offers.len()).saturating_mul(part + 1))?;
             let with = |so_far: &Vec<_>, offer| so_far.iter().copied().chain([offer]).collect();
             chosen = chosen
                 .iter()
                 .flat_map(|so_far| offers.iter().map(move |offer| with(so_far, offer)))
                 .collect();
         }
-        for chosen in chosen.iter().filter(|chosen| !can_meet(chosen, wiring)) {
+        for chosen in chosen {
+            let events: usize = chosen.iter().map(|offer| offer.len()).sum();
+            work.spend_product(events, events + 1)?;
+            if can_meet(&chosen, wiring) {
+                continue;
+            }
             let events = chosen.iter().enumerate().flat_map(|(part, offer)| {
                 offer.iter().filter(move |event| !wiring.is_hidden(part, event)).cloned()
             });
             found.insert(events.collect());
         }
     }
-    smallest(found)
+    smallest(found, work)
 }
 
 /// Whether two of the parts can meet at a wire.

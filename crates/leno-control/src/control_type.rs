@@ -11,10 +11,11 @@ use crate::compose::{Named, Wire, product};
 use crate::error::{ParseError, TooLarge};
 use crate::event::{Event, Port};
 use crate::expr::Expr;
-use crate::grammar::{Grammar, GrammarError};
+use crate::grammar::{Grammar, GrammarError, write_rules};
 use crate::include::{Excess, excess};
 use crate::machine::Machine;
 use crate::positions::Positions;
+use crate::work::Work;
 use crate::{parse, simplify};
 
 /// Which events a fibre may show, in which order, and where it may end by itself.
@@ -49,8 +50,8 @@ struct Known {
 /// How a type is written.
 enum Written {
     Expr(Expr),
-    /// Each state is a rule, since an expression would be too long.
-    Rules(Grammar),
+    /// As the text of a grammar, in which each state is a rule, since an expression would be too long.
+    Rules(String),
 }
 
 impl ControlType {
@@ -58,7 +59,7 @@ impl ControlType {
     ///
     /// # Errors
     ///
-    /// If it refers to a rule, which needs a [`Grammar`], or is too large.
+    /// If it refers to a rule, which needs a [`Grammar`], or is too large or takes too much work.
     pub fn new(expr: Expr) -> Result<Self, TypeError> {
         let mut rule = None;
         expr.each(&mut |part| {
@@ -70,7 +71,8 @@ impl ControlType {
             return Err(TypeError::Rule(name.clone()));
         }
         let expr = expr.normal();
-        let machine = Machine::of_positions(&Positions::new(&expr, true)?)?;
+        let work = Work::new();
+        let machine = Machine::of_positions(&Positions::new(&expr, true, &work)?, &work)?;
         Ok(Self::known(Written::Expr(expr).into(), machine))
     }
 
@@ -92,8 +94,10 @@ impl ControlType {
         self.0.written.get_or_init(|| match simplify::expr(&self.0.automaton) {
             Some(expr) => Written::Expr(expr),
             None => {
-                let rules = Grammar::new(simplify::rules(&self.0.automaton));
-                Written::Rules(rules.expect("each rule is short and refers to states"))
+                let mut text = String::new();
+                let written = write_rules(&simplify::rules(&self.0.automaton), &mut text);
+                written.expect("a text has room");
+                Written::Rules(text)
             }
         })
     }
@@ -168,7 +172,7 @@ impl ControlType {
             Event::Write(port) => Event::write(&name(port.name())),
             Event::Spawn => Event::Spawn,
         };
-        let machine = self.0.machine.renamed(&change)?;
+        let machine = self.0.machine.renamed(&change, &Work::new())?;
         Ok(match self.expr() {
             Some(expr) => Self::known(Written::Expr(expr.map(&change)).into(), machine),
             None => Self::of_machine(machine),
@@ -179,7 +183,8 @@ impl ControlType {
     ///
     /// # Errors
     ///
-    /// If not, the shortest trace that only this one allows.
+    /// If not, the shortest trace that only this one allows. If that takes too much work, an
+    /// [`Excess::too_large`], which says nothing about either.
     pub fn included_in(&self, other: &Self) -> Result<(), Excess> {
         excess(self, other).map_or(Ok(()), Err)
     }
@@ -219,7 +224,7 @@ pub enum TypeError {
     Grammar(GrammarError),
     /// The expression refers to this rule, and a type of its own has no rules.
     Rule(String),
-    /// It has too many states.
+    /// It has too many states, or takes too much work.
     TooLarge(TooLarge),
 }
 
@@ -267,7 +272,7 @@ impl fmt::Display for ControlType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.written() {
             Written::Expr(expr) => expr.fmt(f),
-            Written::Rules(grammar) => grammar.fmt(f),
+            Written::Rules(text) => f.write_str(text),
         }
     }
 }
@@ -287,7 +292,7 @@ impl PartialEq for ControlType {
 impl Eq for ControlType {}
 
 impl PartialOrd for ControlType {
-    /// Less is included in.
+    /// Less is included in. Types whose comparison takes too much work are not ordered.
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         match (self.included_in(other).is_ok(), other.included_in(self).is_ok()) {
             (true, true) => Some(Ordering::Equal),

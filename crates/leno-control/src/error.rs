@@ -64,11 +64,20 @@ impl fmt::Display for PortError {
 
 impl Error for PortError {}
 
-/// A type that has too many states to be worked out, or is written with too many events.
+/// A type that has too many states to be worked out, is written with too many events, or takes too much
+/// work.
 ///
-/// The bounds keep a mistake in a description from using up memory and time.
+/// The limits keep a mistake in a description, or a text from outside, from using up memory and time.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct TooLarge;
+pub struct TooLarge(Limit);
+
+/// Which limit was reached.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Limit {
+    States,
+    Events,
+    Steps,
+}
 
 impl TooLarge {
     /// How many states an automaton may have while it is worked out.
@@ -76,15 +85,39 @@ impl TooLarge {
 
     /// How many events (and references to rules) an expression may be written with.
     pub const MOST_EVENTS: usize = 2_000;
+
+    /// How many steps of work a type, or a comparison of types, may take. A step is about one insertion
+    /// into a set; all of them take less than a second and less than 500 MB.
+    pub const MOST_STEPS: usize = 8_000_000;
+
+    pub(crate) fn of_states() -> Self {
+        Self(Limit::States)
+    }
+
+    pub(crate) fn of_events() -> Self {
+        Self(Limit::Events)
+    }
+
+    pub(crate) fn of_steps() -> Self {
+        Self(Limit::Steps)
+    }
 }
 
 impl fmt::Display for TooLarge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (states, events) = (Self::MOST_STATES, Self::MOST_EVENTS);
-        write!(
-            f,
-            "a type of more than {states} states or {events} written events is not worked out"
-        )
+        match self.0 {
+            Limit::States => {
+                write!(f, "a type of more than {} states is not worked out", Self::MOST_STATES)
+            }
+            Limit::Events => {
+                let most = Self::MOST_EVENTS;
+                write!(f, "a type written with more than {most} events is not worked out")
+            }
+            Limit::Steps => {
+                let most = Self::MOST_STEPS;
+                write!(f, "a type that takes more than {most} steps of work is not worked out")
+            }
+        }
     }
 }
 

@@ -35,10 +35,24 @@ impl Expr {
     /// The same without sequences in sequences, alternatives in alternatives, or only one of either.
     #[must_use]
     pub fn normal(self) -> Self {
+        let all = |items: Vec<Self>| items.into_iter().map(Self::normal).collect();
+        match self {
+            Self::Seq(items) => Self::Seq(all(items)).joined(),
+            Self::Either(items) => Self::Either(all(items)).joined(),
+            Self::Plus(inner) => Self::Plus(Box::new(inner.normal())),
+            Self::Star(inner) => Self::Star(Box::new(inner.normal())),
+            Self::Maybe(inner) => Self::Maybe(Box::new(inner.normal())),
+            leaf => leaf,
+        }
+    }
+
+    /// The normal form, if all members have it. Looks no deeper: a parser that calls it at each level takes a
+    /// time that grows with the text, not with text and depth.
+    pub(crate) fn joined(self) -> Self {
         match self {
             Self::Seq(items) => {
                 let mut flat = Vec::new();
-                for item in items.into_iter().map(Self::normal) {
+                for item in items {
                     match item {
                         Self::Seq(inner) => flat.extend(inner),
                         item => flat.push(item),
@@ -48,7 +62,7 @@ impl Expr {
             }
             Self::Either(items) => {
                 let mut flat = Vec::new();
-                for item in items.into_iter().map(Self::normal) {
+                for item in items {
                     match item {
                         Self::Either(inner) => flat.extend(inner),
                         item => flat.push(item),
@@ -60,10 +74,7 @@ impl Expr {
                     flat.pop().unwrap_or(Self::Nothing)
                 }
             }
-            Self::Plus(inner) => Self::Plus(Box::new(inner.normal())),
-            Self::Star(inner) => Self::Star(Box::new(inner.normal())),
-            Self::Maybe(inner) => Self::Maybe(Box::new(inner.normal())),
-            leaf => leaf,
+            other => other,
         }
     }
 

@@ -14,6 +14,7 @@ use std::fmt;
 
 use crate::compose::{Line, Named, Wire, Wiring};
 use crate::control_type::ControlType;
+use crate::error::TooLarge;
 use crate::event::Event;
 use crate::machine::Machine;
 use crate::runs::{Runs, Step};
@@ -47,6 +48,13 @@ impl fmt::Display for Misfit {
 }
 
 impl Error for Misfit {}
+
+impl From<TooLarge> for Misfit {
+    /// It is not known whether they fit.
+    fn from(error: TooLarge) -> Self {
+        Misfit { part: None, trace: Vec::new(), message: error.to_string() }
+    }
+}
 
 crate::error::debug_as_told!(Misfit);
 
@@ -102,11 +110,7 @@ pub(crate) type Parts<'a> = [(&'a str, &'a ControlType)];
 /// Whether these can work together.
 pub(crate) fn check(parts: &Parts<'_>, wiring: &impl Wiring) -> Result<(), Misfit> {
     let machines: Vec<&Machine> = parts.iter().map(|part| part.1.machine()).collect();
-    let runs = Runs::new(&machines, wiring).map_err(|error| Misfit {
-        part: None,
-        trace: Vec::new(),
-        message: error.to_string(),
-    })?;
+    let runs = Runs::new(&machines, wiring)?;
     circle(&runs, parts)?;
     (0..parts.len()).try_for_each(|part| promises(&runs, part, parts))
 }
@@ -114,7 +118,7 @@ pub(crate) fn check(parts: &Parts<'_>, wiring: &impl Wiring) -> Result<(), Misfi
 /// Looks for parts that wait for each other.
 fn circle(runs: &Runs<'_, impl Wiring>, parts: &Parts<'_>) -> Result<(), Misfit> {
     for number in (0..runs.nodes.len()).filter(|&number| runs.moves[number].is_empty()) {
-        let waiting = in_circle(runs, number);
+        let waiting = in_circle(runs, number)?;
         if waiting.is_empty() {
             continue;
         }
@@ -131,7 +135,7 @@ fn circle(runs: &Runs<'_, impl Wiring>, parts: &Parts<'_>) -> Result<(), Misfit>
 
 /// Of those that wait when nothing can happen any more, those that wait for one another. Who waits only for
 /// such as have ended, or wait for those in turn, is starved or blocked, and no part of a circle.
-fn in_circle(runs: &Runs<'_, impl Wiring>, number: usize) -> Vec<usize> {
+fn in_circle(runs: &Runs<'_, impl Wiring>, number: usize) -> Result<Vec<usize>, TooLarge> {
     let node = &runs.nodes[number];
     let wishes = |part: usize| node[part].waits.iter().flatten();
     let mut waiting: Vec<usize> =
@@ -139,21 +143,22 @@ fn in_circle(runs: &Runs<'_, impl Wiring>, number: usize) -> Vec<usize> {
     loop {
         let before = waiting.len();
         let left = waiting.clone();
+        let wished: usize = left.iter().map(|&part| wishes(part).count()).sum();
+        let served: usize = left.iter().map(|&part| runs.events[part].len()).sum();
+        runs.work.spend_product(wished, served)?;
         waiting.retain(|&part| {
             left.iter()
                 .any(|&other| other != part && wishes(part).any(|e| serves(runs, other, part, e)))
         });
         if waiting.len() == before {
-            return waiting;
+            return Ok(waiting);
         }
     }
 }
 
 /// Whether `other` could ever be at the other end of the wire where `part` waits for `event`.
 fn serves(runs: &Runs<'_, impl Wiring>, other: usize, part: usize, event: &Event) -> bool {
-    let events = runs.machines[other].events();
-    let mut events = events.iter();
-    events.any(|own| {
+    runs.events[other].iter().any(|own| {
         runs.wiring.joins((other, own), (part, event))
             || runs.wiring.joins((part, event), (other, own))
     })
@@ -161,7 +166,7 @@ fn serves(runs: &Runs<'_, impl Wiring>, other: usize, part: usize, event: &Event
 
 /// Looks for an event of a part, or its end, that never comes.
 fn promises(runs: &Runs<'_, impl Wiring>, part: usize, parts: &Parts<'_>) -> Result<(), Misfit> {
-    let mut missing = runs.machines[part].events();
+    let mut missing = runs.events[part].clone();
     let mut may_end = !runs.machines[part].places.iter().any(|place| place.ends());
     for (node, moves) in runs.nodes.iter().zip(&runs.moves) {
         may_end |= runs.machines[part].places[node[part].place].ends();

@@ -18,6 +18,7 @@ use crate::error::TooLarge;
 use crate::event::Event;
 use crate::machine::{Machine, Offer, explore, smallest};
 use crate::pipeline::{PipelineError, one_port};
+use crate::work::Work;
 
 /// The type of stages that follow one another and are one fibre: each value goes through all of them before
 /// the next one is read. It is included in their [principal type](crate::pipeline), which has all
@@ -75,14 +76,18 @@ enum Does {
 }
 
 fn both(first: &Machine, next: &Machine) -> Result<Machine, TooLarge> {
+    let work = Work::new();
     let start = BTreeSet::from([Node { first: 0, next: Next::Decides(0) }]);
-    let machine = explore(start, |set: &BTreeSet<Node>| {
+    let machine = explore(start, &work, |set: &BTreeSet<Node>| {
         let mut edges: BTreeMap<Event, BTreeSet<Node>> = BTreeMap::new();
         let mut offers: BTreeSet<Offer> = BTreeSet::new();
         let (mut waiting, mut seen): (Vec<Node>, BTreeSet<Node>) =
             (set.iter().copied().collect(), set.clone());
         while let Some(node) = waiting.pop() {
-            for does in node.does(first, next) {
+            let all = node.does(first, next);
+            // Each is an event with a name of its own.
+            work.spend(8 * (1 + all.len()))?;
+            for does in all {
                 match does {
                     Does::Seen(event, to) => {
                         edges.entry(event.clone()).or_default().insert(to);
@@ -97,9 +102,9 @@ fn both(first: &Machine, next: &Machine) -> Result<Machine, TooLarge> {
                 }
             }
         }
-        Ok((edges, smallest(offers)))
+        Ok((edges, smallest(offers, &work)?))
     })?;
-    Ok(machine.minimal(|place| place.offers.clone()))
+    machine.minimal(&work)
 }
 
 /// What a stage may decide to do at a place: each event that is offered there, `None` for its end.

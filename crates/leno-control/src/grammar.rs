@@ -153,11 +153,16 @@ impl FromStr for Grammar {
 
 impl fmt::Display for Grammar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, (name, expr)) in self.rules.iter().enumerate() {
-            write!(f, "{}<{name}> = {expr}", if at == 0 { "" } else { "; " })?;
-        }
-        Ok(())
+        write_rules(&self.rules, f)
     }
+}
+
+/// Writes rules as the text of a grammar.
+pub(crate) fn write_rules(rules: &[(String, Expr)], to: &mut impl fmt::Write) -> fmt::Result {
+    for (at, (name, expr)) in rules.iter().enumerate() {
+        write!(to, "{}<{name}> = {expr}", if at == 0 { "" } else { "; " })?;
+    }
+    Ok(())
 }
 
 /// Why there is no such grammar, or no control type of it.
@@ -176,7 +181,7 @@ pub enum GrammarError {
     Missing(String),
     /// This rule refers back to itself before its end, so that no automaton of finitely many states will do.
     NotRegular(String),
-    /// There are too many states.
+    /// There are too many states, or it takes too much work.
     TooLarge(TooLarge),
 }
 

@@ -45,6 +45,7 @@ mod positions;
 mod refine;
 mod runs;
 mod simplify;
+mod work;
 
 pub use automaton::{Automaton, State};
 pub use compose::Wire;

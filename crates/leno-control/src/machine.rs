@@ -17,6 +17,7 @@ use crate::error::TooLarge;
 use crate::event::Event;
 use crate::positions::Positions;
 use crate::refine;
+use crate::work::Work;
 
 /// Events that are offered together.
 pub(crate) type Offer = BTreeSet<Event>;
@@ -43,32 +44,37 @@ pub(crate) struct Machine {
 
 impl Machine {
     /// The minimal one of what `positions` allows, which has no rules.
-    pub(crate) fn of_positions(positions: &Positions) -> Result<Self, TooLarge> {
-        explore(BTreeSet::from([0]), |set: &BTreeSet<usize>| {
-            let next = positions.after(set);
+    pub(crate) fn of_positions(positions: &Positions, work: &Work) -> Result<Self, TooLarge> {
+        let machine = explore(BTreeSet::from([0]), work, |set: &BTreeSet<usize>| {
+            let next = positions.after(set, work)?;
             let offers = match set.iter().any(|&at| positions.is_complete(at)) {
                 true => BTreeSet::from([Offer::new()]),
                 false => next.keys().map(|event| Offer::from([event.clone()])).collect(),
             };
             Ok((next, offers))
-        })
-        .map(|machine| machine.minimal(|place| place.offers.clone()))
+        })?;
+        machine.minimal(work)
     }
 
     /// The minimal one with other events in the place of these; several may become one.
-    pub(crate) fn renamed(&self, change: &impl Fn(&Event) -> Event) -> Result<Self, TooLarge> {
-        let machine = explore(BTreeSet::from([0]), |set: &BTreeSet<usize>| {
+    pub(crate) fn renamed(
+        &self,
+        change: &impl Fn(&Event) -> Event,
+        work: &Work,
+    ) -> Result<Self, TooLarge> {
+        let machine = explore(BTreeSet::from([0]), work, |set: &BTreeSet<usize>| {
             let mut next: BTreeMap<Event, BTreeSet<usize>> = BTreeMap::new();
             let mut offers = BTreeSet::new();
             for place in set.iter().map(|&at| &self.places[at]) {
+                work.spend(place.edges.len() + place.offers.iter().map(Offer::len).sum::<usize>())?;
                 for (event, &to) in &place.edges {
                     next.entry(change(event)).or_default().insert(to);
                 }
                 offers.extend(place.offers.iter().map(|o| o.iter().map(change).collect::<Offer>()));
             }
-            Ok((next, smallest(offers)))
-        });
-        machine.map(|machine| machine.minimal(|place| place.offers.clone()))
+            Ok((next, smallest(offers, work)?))
+        })?;
+        machine.minimal(work)
     }
 
     /// All events that occur.
@@ -76,37 +82,64 @@ impl Machine {
         self.places.iter().flat_map(|place| place.edges.keys().cloned()).collect()
     }
 
-    /// Merges places that `key` does not tell apart and that go on alike, and numbers them anew. Of the
-    /// offers of merged places the smallest remain.
-    pub(crate) fn minimal<K: Ord>(&self, key: impl Fn(&Place) -> K) -> Self {
+    /// The minimal one, whose table (a row for each place, a column for each event) is not too large.
+    ///
+    /// # Errors
+    ///
+    /// If it is.
+    pub(crate) fn minimal(&self, work: &Work) -> Result<Self, TooLarge> {
+        let minimal = self.merged();
+        work.spend_product(minimal.places.len(), minimal.events().len())?;
+        Ok(minimal)
+    }
+
+    /// The minimal one if only ends are told apart, not what is offered.
+    pub(crate) fn minimal_by_ends(&self) -> Self {
+        let by_ends = |place: &Place| Place {
+            edges: place.edges.clone(),
+            offers: place.ends().then(Offer::new).into_iter().collect(),
+        };
+        Self { places: self.places.iter().map(by_ends).collect() }.merged()
+    }
+
+    /// Merges places that offer the same and go on alike, and numbers them anew.
+    fn merged(&self) -> Self {
         let edges: Vec<_> = self.places.iter().map(|place| &place.edges).collect();
-        let classes = refine::blocks(self.places.iter().map(key).collect(), &edges);
+        let classes =
+            refine::blocks(self.places.iter().map(|place| &place.offers).collect(), &edges);
         let mut merged: Vec<Option<Place>> = vec![None; self.places.len()];
         for (at, place) in self.places.iter().enumerate() {
-            let edges = place.edges.iter().map(|(event, &to)| (event.clone(), classes[to]));
-            let class = merged[classes[at]]
-                .get_or_insert_with(|| Place { edges: edges.collect(), ..Place::default() });
-            class.offers.extend(place.offers.iter().cloned());
+            merged[classes[at]].get_or_insert_with(|| {
+                let edges = place.edges.iter().map(|(event, &to)| (event.clone(), classes[to]));
+                Place { edges: edges.collect(), offers: place.offers.clone() }
+            });
         }
-        let in_order = explore(classes[0], |&class| {
+        let in_order = explore(classes[0], &Work::unlimited(), |&class| {
             let place = merged[class].as_ref().expect("each class has a place");
-            Ok((place.edges.clone(), smallest(place.offers.clone())))
+            Ok((place.edges.clone(), place.offers.clone()))
         });
         in_order.expect("merging makes no new places")
     }
 }
 
 /// Those offers that contain no other.
-pub(crate) fn smallest(offers: BTreeSet<Offer>) -> BTreeSet<Offer> {
+pub(crate) fn smallest(offers: BTreeSet<Offer>, work: &Work) -> Result<BTreeSet<Offer>, TooLarge> {
+    let size = |offer: &Offer| offer.len();
+    if offers.iter().map(size).min() == offers.iter().map(size).max() {
+        // One that contains another is larger.
+        return Ok(offers);
+    }
+    work.spend_product(offers.len(), offers.iter().map(size).sum())?;
     let contains_other =
         |offer: &Offer| offers.iter().any(|other| other != offer && other.is_subset(offer));
-    offers.iter().filter(|offer| !contains_other(offer)).cloned().collect()
+    Ok(offers.iter().filter(|offer| !contains_other(offer)).cloned().collect())
 }
 
 /// Finds all places that can be reached from `start`, breadth first, by asking what each can do and
 /// offer.
 pub(crate) fn explore<N: Clone + Eq + std::hash::Hash>(
     start: N,
+    work: &Work,
     look: impl Fn(&N) -> Result<(BTreeMap<Event, N>, BTreeSet<Offer>), TooLarge>,
 ) -> Result<Machine, TooLarge> {
     let mut numbers = HashMap::from([(start.clone(), 0)]);
@@ -114,6 +147,8 @@ pub(crate) fn explore<N: Clone + Eq + std::hash::Hash>(
     let mut places = Vec::new();
     while let Some(node) = waiting.pop_front() {
         let (next, offers) = look(&node)?;
+        // Edges are kept, offered, and looked at again and again when places are merged.
+        work.spend(8 * next.len())?;
         let mut edges = BTreeMap::new();
         for (event, to) in next {
             let new = numbers.len();
@@ -125,7 +160,7 @@ pub(crate) fn explore<N: Clone + Eq + std::hash::Hash>(
         }
         places.push(Place { edges, offers });
         if numbers.len() > TooLarge::MOST_STATES {
-            return Err(TooLarge);
+            return Err(TooLarge::of_states());
         }
     }
     Ok(Machine { places })

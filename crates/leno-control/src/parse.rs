@@ -118,7 +118,7 @@ impl<'a> Reader<'a> {
         while self.take('|') {
             branches.push(self.branch()?);
         }
-        Ok(Expr::Either(branches).normal())
+        Ok(Expr::Either(branches).joined())
     }
 
     fn branch(&mut self) -> Result<Expr, ParseError> {
@@ -126,7 +126,7 @@ impl<'a> Reader<'a> {
         while let Some('R' | 'W' | 'S' | '(' | '<') = self.peek() {
             items.push(self.item()?);
         }
-        Ok(Expr::Seq(items).normal())
+        Ok(Expr::Seq(items).joined())
     }
 
     fn item(&mut self) -> Result<Expr, ParseError> {

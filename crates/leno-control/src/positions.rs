@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::error::TooLarge;
 use crate::event::Event;
 use crate::expr::Expr;
+use crate::work::Work;
 
 /// What stands at a position.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,16 +41,16 @@ struct Part {
 
 impl Positions {
     /// Those of `expr`; `at_end` says that nothing comes after it.
-    pub(crate) fn new(expr: &Expr, at_end: bool) -> Result<Self, TooLarge> {
+    pub(crate) fn new(expr: &Expr, at_end: bool, work: &Work) -> Result<Self, TooLarge> {
         let mut leaves = 0;
         expr.each(&mut |part| {
             leaves += usize::from(matches!(part, Expr::Event(_) | Expr::Rule(_)))
         });
         if leaves > TooLarge::MOST_EVENTS {
-            return Err(TooLarge);
+            return Err(TooLarge::of_events());
         }
         let mut new = Self { leaves: Vec::new(), follow: vec![Vec::new()], complete: Vec::new() };
-        let whole = new.part(expr, at_end);
+        let whole = new.part(expr, at_end, work)?;
         new.complete = vec![false; new.follow.len()];
         new.complete[0] = whole.empty;
         for last in whole.last {
@@ -79,14 +80,22 @@ impl Positions {
     }
 
     /// The positions after each event that may come next at one of these.
-    pub(crate) fn after(&self, set: &BTreeSet<usize>) -> BTreeMap<Event, BTreeSet<usize>> {
+    pub(crate) fn after(
+        &self,
+        set: &BTreeSet<usize>,
+        work: &Work,
+    ) -> Result<BTreeMap<Event, BTreeSet<usize>>, TooLarge> {
+        work.spend(set.iter().map(|&from| self.follow(from).len()).sum())?;
         let mut next: BTreeMap<Event, BTreeSet<usize>> = BTreeMap::new();
         for &to in set.iter().flat_map(|&from| self.follow(from)) {
             if let Leaf::Event(event) = self.leaf(to) {
-                next.entry(event.clone()).or_default().insert(to);
+                match next.get_mut(event) {
+                    Some(set) => drop(set.insert(to)),
+                    None => drop(next.insert(event.clone(), BTreeSet::from([to]))),
+                }
             }
         }
-        next
+        Ok(next)
     }
 
     fn leaf_part(&mut self, leaf: Leaf) -> Part {
@@ -96,28 +105,31 @@ impl Positions {
         Part { empty: false, first: vec![position], last: vec![position] }
     }
 
-    fn link(&mut self, from: &[usize], to: &[usize]) {
+    fn link(&mut self, from: &[usize], to: &[usize], work: &Work) -> Result<(), TooLarge> {
+        work.spend_product(from.len(), to.len())?;
         for &position in from {
             self.follow[position].extend_from_slice(to);
         }
+        Ok(())
     }
 
-    fn repeated(&mut self, inner: &Expr) -> Part {
-        let part = self.part(inner, false);
-        self.link(&part.last, &part.first);
-        part
+    fn repeated(&mut self, inner: &Expr, work: &Work) -> Result<Part, TooLarge> {
+        let part = self.part(inner, false, work)?;
+        self.link(&part.last, &part.first, work)?;
+        Ok(part)
     }
 
-    fn part(&mut self, expr: &Expr, at_end: bool) -> Part {
-        match expr {
+    fn part(&mut self, expr: &Expr, at_end: bool, work: &Work) -> Result<Part, TooLarge> {
+        Ok(match expr {
             Expr::Nothing => Part { empty: true, first: Vec::new(), last: Vec::new() },
             Expr::Event(event) => self.leaf_part(Leaf::Event(event.clone())),
             Expr::Rule(name) => self.leaf_part(Leaf::Rule { name: name.clone(), at_end }),
             Expr::Seq(items) => {
                 let mut whole = Part { empty: true, first: Vec::new(), last: Vec::new() };
                 for (at, item) in items.iter().enumerate() {
-                    let part = self.part(item, at_end && at + 1 == items.len());
-                    self.link(&whole.last, &part.first);
+                    let part = self.part(item, at_end && at + 1 == items.len(), work)?;
+                    self.link(&whole.last, &part.first, work)?;
+                    work.spend(1 + part.first.len() + part.last.len())?;
                     if whole.empty {
                         whole.first.extend_from_slice(&part.first);
                     }
@@ -133,7 +145,8 @@ impl Positions {
                 let mut whole =
                     Part { empty: items.is_empty(), first: Vec::new(), last: Vec::new() };
                 for item in items {
-                    let part = self.part(item, at_end);
+                    let part = self.part(item, at_end, work)?;
+                    work.spend(1 + part.first.len() + part.last.len())?;
                     whole.first.extend(part.first);
                     whole.last.extend(part.last);
                     whole.empty |= part.empty;
@@ -141,18 +154,18 @@ impl Positions {
                 whole
             }
             Expr::Plus(inner) if at_end => {
-                let part = self.repeated(inner);
+                let part = self.repeated(inner, work)?;
                 Part { empty: false, first: part.first, last: Vec::new() }
             }
-            Expr::Plus(inner) => self.repeated(inner),
+            Expr::Plus(inner) => self.repeated(inner, work)?,
             Expr::Star(inner) => {
-                let part = self.repeated(inner);
+                let part = self.repeated(inner, work)?;
                 Part { empty: true, ..part }
             }
             Expr::Maybe(inner) => {
-                let part = self.part(inner, at_end);
+                let part = self.part(inner, at_end, work)?;
                 Part { empty: true, ..part }
             }
-        }
+        })
     }
 }

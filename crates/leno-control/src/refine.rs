@@ -16,14 +16,15 @@ use crate::event::Event;
 pub(crate) fn blocks<K: Ord>(seen: Vec<K>, edges: &[&BTreeMap<Event, usize>]) -> Vec<usize> {
     let events: BTreeSet<&Event> = edges.iter().flat_map(|edges| edges.keys()).collect();
     let events: Vec<&Event> = events.into_iter().collect();
-    // By event: who leads to each state.
-    let mut sources = vec![vec![Vec::new(); edges.len()]; events.len()];
+    // By state: who leads to it, by which event. There may be many states and many events, but each
+    // state has few of both.
+    let mut sources: Vec<BTreeMap<usize, Vec<usize>>> = vec![BTreeMap::new(); edges.len()];
     let mut first: BTreeMap<(K, Vec<&Event>), Vec<usize>> = BTreeMap::new();
     for (state, (key, edges)) in seen.into_iter().zip(edges).enumerate() {
         first.entry((key, edges.keys().collect())).or_default().push(state);
         for (event, &to) in *edges {
             let event = events.binary_search(&event).expect("all events are listed");
-            sources[event][to].push(state);
+            sources[to].entry(event).or_default().push(state);
         }
     }
     let mut partition = Partition { members: first.into_values().collect(), block: Vec::new() };
@@ -31,21 +32,29 @@ pub(crate) fn blocks<K: Ord>(seen: Vec<K>, edges: &[&BTreeMap<Event, usize>]) ->
     for (block, members) in partition.members.iter().enumerate() {
         members.iter().for_each(|&state| partition.block[state] = block);
     }
-    let all = (0..partition.members.len()).flat_map(|b| (0..events.len()).map(move |e| (b, e)));
-    let mut waiting: BTreeSet<(usize, usize)> = all.collect();
+    // The events that lead into some of these states: others split nothing.
+    let arriving = |states: &[usize]| -> BTreeSet<usize> {
+        states.iter().flat_map(|&state| sources[state].keys().copied()).collect()
+    };
+    let mut waiting: BTreeSet<(usize, usize)> = BTreeSet::new();
+    for (block, members) in partition.members.iter().enumerate() {
+        waiting.extend(arriving(members).into_iter().map(|event| (block, event)));
+    }
     while let Some((block, event)) = waiting.pop_first() {
-        let leading: Vec<usize> =
-            partition.members[block].iter().flat_map(|&to| &sources[event][to]).copied().collect();
+        let leading = partition.members[block].iter().filter_map(|&to| sources[to].get(&event));
+        let leading: Vec<usize> = leading.flatten().copied().collect();
         for (old, new) in partition.split(&leading) {
             let smaller = if partition.members[new].len() <= partition.members[old].len() {
                 new
             } else {
                 old
             };
-            for event in 0..events.len() {
-                let whole = waiting.contains(&(old, event));
-                waiting.insert((if whole { new } else { smaller }, event));
-            }
+            // Where the whole block waits, both halves do from now on.
+            let both: Vec<usize> =
+                waiting.range((old, 0)..=(old, usize::MAX)).map(|at| at.1).collect();
+            let of_smaller = arriving(&partition.members[smaller]);
+            waiting.extend(of_smaller.into_iter().map(|event| (smaller, event)));
+            waiting.extend(both.into_iter().map(|event| (new, event)));
         }
     }
     partition.block

@@ -5,13 +5,14 @@
 //!
 //! Deliberately not here: what is wrong with a run; see `fits.rs`.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::fmt;
 
 use crate::compose::{Wiring, pairs};
 use crate::error::TooLarge;
 use crate::event::Event;
 use crate::machine::{Machine, Offer};
+use crate::work::Work;
 
 /// One step of several fibres.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,14 +77,25 @@ pub(crate) struct Runs<'a, W> {
     pub(crate) wiring: &'a W,
     pub(crate) nodes: Vec<Vec<Spot>>,
     pub(crate) moves: Vec<Vec<Move>>,
+    /// What is left of the work that all questions about them may take.
+    pub(crate) work: Work,
+    /// The events of each machine.
+    pub(crate) events: Vec<BTreeSet<Event>>,
     /// How each node was first reached.
     from: Vec<Option<(usize, Option<Step>)>>,
 }
 
 impl<'a, W: Wiring> Runs<'a, W> {
     pub(crate) fn new(machines: &'a [&'a Machine], wiring: &'a W) -> Result<Self, TooLarge> {
-        let mut runs =
-            Self { machines, wiring, nodes: Vec::new(), moves: Vec::new(), from: Vec::new() };
+        let mut runs = Self {
+            machines,
+            wiring,
+            nodes: Vec::new(),
+            moves: Vec::new(),
+            work: Work::new(),
+            events: machines.iter().map(|machine| machine.events()).collect(),
+            from: Vec::new(),
+        };
         let mut numbers = HashMap::new();
         // Choices are no steps: what they lead to is as near as where they are made.
         let mut waiting =
@@ -94,10 +106,10 @@ impl<'a, W: Wiring> Runs<'a, W> {
             }
             let number = runs.nodes.len();
             if number > TooLarge::MOST_STATES {
-                return Err(TooLarge);
+                return Err(TooLarge::of_states());
             }
             numbers.insert(node.clone(), number);
-            for (step, to) in runs.successors(&node) {
+            for (step, to) in runs.successors(&node)? {
                 let from = Some((number, step.clone()));
                 match step {
                     None => waiting.push_front((to, from)),
@@ -108,7 +120,7 @@ impl<'a, W: Wiring> Runs<'a, W> {
             runs.from.push(from);
         }
         for node in &runs.nodes {
-            let moves = runs.successors(node).into_iter();
+            let moves = runs.successors(node)?.into_iter();
             runs.moves.push(moves.map(|(step, to)| Move { step, to: numbers[&to] }).collect());
         }
         Ok(runs)
@@ -132,7 +144,9 @@ impl<'a, W: Wiring> Runs<'a, W> {
         place.offers.iter().cloned().chain(more).collect()
     }
 
-    fn successors(&self, node: &[Spot]) -> Vec<(Option<Step>, Vec<Spot>)> {
+    fn successors(&self, node: &[Spot]) -> Result<Vec<(Option<Step>, Vec<Spot>)>, TooLarge> {
+        // What keeping a node costs.
+        let each = 4 * node.len();
         let moved = |moves: &[(usize, Spot)]| {
             let mut node = node.to_vec();
             moves.iter().for_each(|(part, spot)| node[*part] = spot.clone());
@@ -143,11 +157,13 @@ impl<'a, W: Wiring> Runs<'a, W> {
         for (part, spot) in node.iter().enumerate() {
             if spot.waits.is_none() {
                 for offer in self.choices(part, spot.place) {
+                    self.work.spend(each + offer.len())?;
                     let waits = Some(offer);
                     found.push((None, moved(&[(part, Spot { place: spot.place, waits })])));
                 }
             }
             for (event, to) in self.edges(part, spot) {
+                self.work.spend(each)?;
                 if !self.wiring.is_hidden(part, &event) {
                     found.push((Some(Step::Alone { part, event }), moved(&[(part, free(to))])));
                 }
@@ -155,8 +171,10 @@ impl<'a, W: Wiring> Runs<'a, W> {
         }
         for (writer, reader) in pairs(node.len()) {
             for (write, wrote) in self.edges(writer, &node[writer]) {
+                self.work.spend(self.machines[reader].places[node[reader].place].edges.len())?;
                 for (read, has_read) in self.edges(reader, &node[reader]) {
                     if self.wiring.joins((writer, &write), (reader, &read)) {
+                        self.work.spend(each)?;
                         let to = moved(&[(writer, free(wrote)), (reader, free(has_read))]);
                         let write = write.clone();
                         found.push((Some(Step::Meeting { writer, write, reader, read }), to));
@@ -164,7 +182,7 @@ impl<'a, W: Wiring> Runs<'a, W> {
                 }
             }
         }
-        found
+        Ok(found)
     }
 
     /// The shortest run to a node.

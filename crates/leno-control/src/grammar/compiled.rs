@@ -9,6 +9,7 @@ use crate::error::TooLarge;
 use crate::event::Event;
 use crate::expr::Expr;
 use crate::positions::{Leaf, Positions};
+use crate::work::Work;
 
 /// All rules of a grammar, each twice.
 #[derive(Debug)]
@@ -46,12 +47,14 @@ pub(crate) enum Next<'a> {
 impl Compiled {
     /// # Errors
     ///
-    /// If a rule is too large.
+    /// If a rule is too large, or all together take too much work.
     pub(crate) fn new(rules: &[(String, Expr)]) -> Result<Self, TooLarge> {
         let mut routines = Vec::new();
         let names: BTreeMap<&str, usize> =
             rules.iter().enumerate().map(|(number, rule)| (rule.0.as_str(), number)).collect();
         let mut column = 1;
+        // For all rules together.
+        let work = Work::new();
         for (name, expr) in rules {
             // The text of a rule is `<name> = ` and its expression; two spaces and a sign come after it.
             let text = expr.to_string();
@@ -61,7 +64,7 @@ impl Compiled {
                 (start..).zip(text.chars()).filter(|at| leaf(at.1)).map(|at| at.0).collect();
             column = start + text.chars().count() + 2;
             for at_end in [false, true] {
-                let positions = Positions::new(expr, at_end)?;
+                let positions = Positions::new(expr, at_end, &work)?;
                 let call = |position| match positions.leaf(position) {
                     Leaf::Event(_) => None,
                     Leaf::Rule { name, at_end } => {

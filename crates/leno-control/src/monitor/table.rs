@@ -9,6 +9,7 @@ use crate::control_type::ControlType;
 use crate::event::Event;
 use crate::machine::{Offer, Place, explore};
 use crate::positions::{Leaf, Positions};
+use crate::work::Work;
 
 /// No row: the event is not allowed.
 const NONE: u32 = u32::MAX;
@@ -45,8 +46,10 @@ impl Spot {
         // Each event of the text begins with a capital letter, and nothing else has one.
         let capitals = (1..).zip(text.chars()).filter(|at| at.1.is_ascii_uppercase());
         let columns: Vec<usize> = capitals.map(|at| at.0).collect();
-        let positions = control.expr().and_then(|expr| Positions::new(expr, true).ok());
-        let table = positions.and_then(|positions| Table::new(&positions, letters, &columns));
+        let work = Work::new();
+        let positions = control.expr().and_then(|expr| Positions::new(expr, true, &work).ok());
+        let table =
+            positions.and_then(|positions| Table::new(&positions, letters, &columns, &work));
         Self { table: Arc::new(table.unwrap_or_else(|| Table::plain(control, letters))), row: 0 }
     }
 
@@ -83,13 +86,18 @@ impl Spot {
 }
 
 impl Table {
-    /// A row for each set of positions where a fibre may stand, if there are not too many.
-    fn new(positions: &Positions, letters: &[Event], columns: &[usize]) -> Option<Self> {
+    /// A row for each set of positions where a fibre may stand, if that is not too much work.
+    fn new(
+        positions: &Positions,
+        letters: &[Event],
+        columns: &[usize],
+        work: &Work,
+    ) -> Option<Self> {
         let sets = RefCell::new(Vec::new());
-        let machine = explore(BTreeSet::from([0]), |set: &BTreeSet<usize>| {
+        let machine = explore(BTreeSet::from([0]), work, |set: &BTreeSet<usize>| {
             sets.borrow_mut().push(set.clone());
             let complete = set.iter().any(|&at| positions.is_complete(at));
-            Ok((positions.after(set), complete.then(Offer::new).into_iter().collect()))
+            Ok((positions.after(set, work)?, complete.then(Offer::new).into_iter().collect()))
         });
         let letter = |position| match positions.leaf(position) {
             Leaf::Event(event) => letters.binary_search(event).ok(),
@@ -106,10 +114,10 @@ impl Table {
             }
         };
         let places = machine.ok()?.places;
-        let after = |place: &Place, event: &Event| place.edges.get(event).copied();
+        work.spend_product(places.len(), letters.len()).ok()?;
         Some(Self {
             letters: letters.len(),
-            next: flat(&places, letters, after),
+            next: flat(places.iter().map(|place| place.edges.iter()), letters),
             rows: sets.into_inner().into_iter().zip(&places).map(row).collect(),
         })
     }
@@ -121,15 +129,29 @@ impl Table {
             |state: &State| Row { ends: state.ends(), behind: Vec::new(), before: Vec::new() };
         Self {
             letters: letters.len(),
-            next: flat(states, letters, State::after),
+            next: flat(
+                states.iter().map(|state| state.edges().iter().map(|edge| (&edge.0, &edge.1))),
+                letters,
+            ),
             rows: states.iter().map(row).collect(),
         }
     }
 }
 
-/// The next row for each row and letter.
-fn flat<T>(rows: &[T], letters: &[Event], after: impl Fn(&T, &Event) -> Option<usize>) -> Vec<u32> {
-    let number = |to: usize| u32::try_from(to).expect("automata have fewer states");
-    let next = |row| letters.iter().map(|event| after(row, event).map_or(NONE, number)).collect();
-    rows.iter().flat_map(|row| -> Vec<u32> { next(row) }).collect()
+/// The next row for each row and letter, of the edges of each row.
+fn flat<'a, E>(rows: impl Iterator<Item = E>, letters: &[Event]) -> Vec<u32>
+where
+    E: Iterator<Item = (&'a Event, &'a usize)>,
+{
+    let mut next = Vec::new();
+    for row in rows {
+        let from = next.len();
+        next.resize(from + letters.len(), NONE);
+        for (event, &to) in row {
+            if let Ok(letter) = letters.binary_search(event) {
+                next[from + letter] = u32::try_from(to).expect("automata have fewer states");
+            }
+        }
+    }
+    next
 }

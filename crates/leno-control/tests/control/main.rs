@@ -9,3 +9,4 @@ mod lots;
 mod notation;
 mod pipelines;
 mod table;
+mod work;
