@@ -1,5 +1,6 @@
 //! What generated code calls, called by hand: hidden, but public and safe, so it must be sound with any arguments.
 #![forbid(unsafe_code)]
+#![allow(clippy::manual_async_fn, reason = "bodies are written as a trait asks for them")]
 
 use std::future::{Future, pending, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -2,6 +2,9 @@
 #![forbid(unsafe_code)]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Waker};
 
 use leno_frame::journal::{Body, Journal, JournalError, Journaled, Pen, RecordError, run};
 use leno_frame::{Co, Format, ImageError, Options, Resumable, State, resumable};
@@ -185,4 +188,29 @@ fn damaged_journals_give_errors() {
             assert_eq!(error(&bytes), JournalError::Bytes(ImageError::Corrupt), "{place}");
         }
     }
+}
+
+/// What is handed out and never seen is dropped when no lock is held: its `Drop` may hand out something else.
+#[test]
+fn a_value_that_nobody_has_taken_may_suspend_in_its_drop() {
+    struct Again(u32, Arc<Pen<Again, u32>>);
+    impl Drop for Again {
+        fn drop(&mut self) {
+            if self.0 == 1 {
+                let next = Again(self.0 + 1, self.1.clone());
+                let mut suspend = pin!(self.1.suspend(next));
+                assert!(
+                    suspend.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending()
+                );
+            }
+        }
+    }
+    let (_, state) = run(async |pen: Pen<Again, u32>| {
+        let pen = Arc::new(pen);
+        let mut first = Box::pin(pen.suspend(Again(1, pen.clone())));
+        assert!(first.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        drop(first);
+        pen.suspend(Again(3, pen.clone())).await
+    });
+    assert_eq!(state.suspended().map(|again| again.0), Some(2));
 }

@@ -226,7 +226,7 @@ fn items_that_take_memory_but_no_bytes_are_bounded() {
         Resumable::<u32, u32, usize>::restore(hollow, image, options).map(|co| co.depth())
     };
     assert_eq!(restore(&hollow_image(1_000, 0), &Options::new()), Ok(1));
-    for image in [hollow_image(30_000, 0), hollow_image(1_000, 100)] {
+    for image in [hollow_image(30_000, 0), hollow_image(1_000, 50)] {
         let error = restore(&image, &Options::new()).unwrap_err().to_string();
         assert!(error.contains("`Options::memory`"), "{error}");
         assert!(restore(&image, &Options::new().memory(usize::MAX)).is_ok());

@@ -53,6 +53,7 @@ struct Mail<Y, I> {
 
 type Desk<Y, I> = Arc<Mutex<Mail<Y, I>>>;
 
+/// Calls `with`, which calls no user code, with the lock held.
 fn at<Y, I, R>(desk: &Desk<Y, I>, with: impl FnOnce(&mut Mail<Y, I>) -> R) -> R {
     with(&mut desk.lock().unwrap_or_else(PoisonError::into_inner))
 }
@@ -63,7 +64,9 @@ pub struct Pen<Y, I>(Desk<Y, I>);
 impl<Y, I> Pen<Y, I> {
     /// Hands `value` out and waits for the next input.
     pub async fn suspend(&self, value: Y) -> I {
-        at(&self.0, |mail| mail.out = Some(value));
+        let before = at(&self.0, |mail| mail.out.replace(value));
+        // Its `Drop` may use the pen, so it ends when the lock is free.
+        drop(before);
         poll_fn(|_| match at(&self.0, |mail| mail.input.take()) {
             Some(input) => Poll::Ready(input),
             None => Poll::Pending,
@@ -115,7 +118,8 @@ impl<Y, I, T> Body<I> for Async<Y, I, T> {
     type Output = T;
 
     fn go(&mut self, input: I) -> State<Y, T> {
-        at(&self.desk, |mail| mail.input = Some(input));
+        let before = at(&self.desk, |mail| mail.input.replace(input));
+        drop(before);
         self.poll()
     }
 }
