@@ -142,7 +142,9 @@ fn read(arguments: &[String]) -> Result<(String, Command), String> {
 }
 
 fn open(address: &str) -> Result<Sessions, Failure> {
-    let store = store::open(address).map_err(|error| format!("{address}: {error}"))?;
+    // What is empty cannot be quoted.
+    let at = if address.is_empty() { "--store" } else { address };
+    let store = store::open(address).map_err(|error| format!("{at}: {error}"))?;
     Ok(Sessions::open_shared(store).register(questionnaire::NAME, questionnaire::interaction))
 }
 

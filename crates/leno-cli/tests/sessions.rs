@@ -321,6 +321,51 @@ fn what_is_wrong_is_refused() {
     assert_eq!(status(&answer), "405");
 }
 
+/// A worker that cannot go on is seen at once, not when the server is told to end.
+#[test]
+#[cfg_attr(miri, ignore = "starts processes")]
+fn serve_ends_and_says_so_when_its_worker_has_ended() {
+    let store = Store::new("gone");
+    let mut command = store.command(&["serve", "--listen", "127.0.0.1:0"]);
+    let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert!(line.starts_with("listening at "), "{line}");
+    let file = rusqlite::Connection::open(store.0.join("store")).unwrap();
+    file.busy_timeout(std::time::Duration::from_secs(30)).unwrap();
+    file.execute_batch("DROP TABLE leno_session").unwrap();
+    let output = process.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("the worker has ended, and so does the page: "), "{said}");
+    assert!(said.contains("no such table"), "{said}");
+    assert_eq!(output.status.code(), Some(1), "{said}");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts processes")]
+fn an_empty_store_is_refused_before_anything_is_printed() {
+    for address in ["", "sqlite:", ":memory:"] {
+        let output = Command::new(env!("CARGO_BIN_EXE_leno"))
+            .args(["sessions", "--store", address, "start"])
+            .output()
+            .unwrap();
+        assert!(output.stdout.is_empty(), "{}", String::from_utf8_lossy(&output.stdout));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains("not the address of a store: "), "{said}");
+        assert_eq!(output.status.code(), Some(1));
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts processes")]
+fn a_new_store_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let store = Store::new("mode");
+    store.says(&["start"]);
+    let mode = std::fs::metadata(store.0.join("store")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
 /// Rates are counted by client: what one asks for too often the others still get.
 #[test]
 #[cfg_attr(miri, ignore = "starts processes")]

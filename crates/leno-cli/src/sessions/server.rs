@@ -4,7 +4,7 @@
 //! - `GET /s/ID` shows it; `POST /s/ID` answers. A form that is sent twice answers once: its key is the sequence of the
 //!   question it was made for.
 //!
-//! The server remembers nothing: kill it, and the next one goes on.
+//! The server remembers nothing: kill it, and the next one goes on. If its worker ends, it says so at once and ends, too.
 
 use std::io::{self, Read};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use leno::io::net::TcpListener;
-use leno::kernel::LocalSystem;
+use leno::kernel::{LocalSystem, sleep};
 use leno::session::{SessionError, SessionId, Sessions, State};
 use leno_samples::http::{self, Answer, Limits, Request};
 use leno_samples::serve::{self, stop};
@@ -55,12 +55,23 @@ pub(super) fn serve(sessions: Sessions, address: SocketAddr) -> Result<(), Failu
     let (stop, stopped) = stop();
     let end = Arc::new(AtomicBool::new(false));
     let (worker, worker_ends) = (sessions.clone(), end.clone());
-    // What a killed server has left half-way.
-    let worked = system.spawn(move || worker.work(&worker_ends));
-    drop(system.spawn(move || {
+    let (watched, watch_ends) = (sessions.clone(), end.clone());
+    let told = system.spawn(move || {
         let _told = stop.on_signal();
         end.store(true, Relaxed);
-    }));
+    });
+    // What a killed server has left half-way.
+    let worked = system.spawn(move || {
+        let worked = worker.work(&worker_ends);
+        if let Err(error) = &worked {
+            eprintln!("the worker has ended, and so does the page: {error}");
+            worker_ends.store(true, Relaxed);
+            // It has the order to stop, which is given when that is dropped.
+            told.cancel();
+        }
+        worked
+    });
+    drop(system.spawn(move || watch(&watched, &watch_ends)));
     let site = Site {
         sessions,
         address,
@@ -72,6 +83,21 @@ pub(super) fn serve(sessions: Sessions, address: SocketAddr) -> Result<(), Failu
     }));
     system.run()?;
     Ok(worked.join()??)
+}
+
+/// Says when the store fails, and when it works again.
+fn watch(sessions: &Sessions, end: &AtomicBool) {
+    let mut was_well = true;
+    while !end.load(Relaxed) {
+        let health = sessions.health();
+        match &health.error {
+            Some(error) if was_well => eprintln!("{error}; trying again"),
+            None if !was_well => eprintln!("the store works again"),
+            _ => {}
+        }
+        was_well = health.error.is_none();
+        sleep(Duration::from_millis(200));
+    }
 }
 
 struct Site {
