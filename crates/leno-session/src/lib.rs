@@ -49,6 +49,9 @@
 //! together, by the holder of the session's lease alone. What steps do by other means is not known to the store, and
 //! is done again if the process dies before the step is stored. Effects are delivered at least once, with a key.
 //!
+//! Workers outlive what steps, their values and stores raise. A session that keeps ending its process, or that is damaged in
+//! the store, is parked, and harms no other: see [`Pace::attempts`] and [`Sessions::health`].
+//!
 //! Images may be read by a later build; what it cannot read is parked with a reason, keeps nobody waiting, and can be
 //! retried by a build that can: see [`Kept`] and [`Sessions::unpark`].
 #![forbid(unsafe_code)]

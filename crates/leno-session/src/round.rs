@@ -109,7 +109,7 @@ impl Sessions {
     }
 
     /// Parks a session, whatever is stored of it.
-    fn quarantine(&self, id: SessionId, reason: &str) -> Result<(), SessionError> {
+    pub(crate) fn quarantine(&self, id: SessionId, reason: &str) -> Result<(), SessionError> {
         let change =
             Change::Quarantine(text::clean(&format!("quarantined: {reason}")).into_owned());
         self.ask(self.pace.ttl, || self.store.change(&[id], &change))?;

@@ -35,7 +35,8 @@ pub enum State {
     Done,
     /// A step of it panicked. It is as it was before that step, and can be retried.
     Failed,
-    /// What is stored could not be read by the build that tried. It can be retried, by a later one.
+    /// What is stored could not be read by the build that tried, or it was quarantined: it kept ending its process, or is
+    /// damaged. It can be retried.
     Parked,
     /// Someone has cancelled it.
     Cancelled,

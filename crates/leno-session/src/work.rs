@@ -226,6 +226,9 @@ impl Sessions {
         if stored == [Outcome::Stored] {
             Counters::add(&self.counters.parked, 1);
             Counters::add(&self.counters.quarantined, 1);
+        } else if self.renew(&[suspect.lease.held()])?.is_empty() {
+            // It is ours, and yet no step of it can be stored: what is stored is damaged.
+            self.quarantine(suspect.lease.id, "no step of it can be stored")?;
         }
         Ok(())
     }

@@ -149,3 +149,37 @@ fn a_value_that_the_server_cannot_hold_fails_its_session_only() {
     assert_eq!(states, expected);
     assert_eq!(sessions.metrics().isolated, 1);
 }
+
+/// Numbers that someone has overwritten: those sessions are parked or go on, and no other takes harm.
+#[test]
+fn a_number_out_of_range_harms_its_own_session_only() {
+    let Some(server) = Server::start("numbers") else { return };
+    let pace = Pace { ttl: Duration::from_millis(300), attempts: 1, ..Pace::default() };
+    let sessions = engine(&server.url()).register("with_effects", with_effects).pace(pace);
+    let ids = [0; 10].map(|_| sessions.start("with_effects", &(2_u32,)).unwrap());
+    sessions.work_off().unwrap();
+    let wrong = [
+        "token = 9223372036854775807",
+        "token = -5",
+        "sequence = 9223372036854775807",
+        "sequence = -5",
+        "effects = -9223372036854775807",
+        "version = -1",
+    ];
+    for (wrong, id) in wrong.iter().zip(ids) {
+        server.sql(&format!("UPDATE leno_session SET {wrong} WHERE id = '\\x{id}'"));
+    }
+    let workers = sessions.workers(2);
+    ids.iter().for_each(|id| sessions.answer(*id, "now").unwrap());
+    for id in &ids[wrong.len()..] {
+        is_run(&sessions, *id);
+    }
+    let is_settled =
+        |id: &SessionId| matches!(sessions.show(*id).unwrap().state, State::Done | State::Parked);
+    until("the others come to rest", || ids.iter().all(is_settled));
+    let reasons = [ids[2], ids[3]].map(|id| sessions.show(id).unwrap().reason);
+    assert_eq!(reasons[0], "quarantined: its sequence is 9223372036854775807");
+    assert_eq!(reasons[1], "quarantined: no step of it can be stored");
+    assert_eq!(workers.running(), 2);
+    workers.drain().unwrap();
+}

@@ -85,9 +85,9 @@ pub(super) fn serve(sessions: Sessions, address: SocketAddr) -> Result<(), Failu
     Ok(worked.join()??)
 }
 
-/// Says when the store fails, and when it works again.
+/// Says when the store fails, when it works again, and when a session was quarantined.
 fn watch(sessions: &Sessions, end: &AtomicBool) {
-    let mut was_well = true;
+    let (mut was_well, mut quarantined) = (true, 0);
     while !end.load(Relaxed) {
         let health = sessions.health();
         match &health.error {
@@ -96,6 +96,10 @@ fn watch(sessions: &Sessions, end: &AtomicBool) {
             _ => {}
         }
         was_well = health.error.is_none();
+        let now = sessions.metrics().quarantined;
+        if std::mem::replace(&mut quarantined, now) != now {
+            eprintln!("a dialogue was quarantined: `leno sessions list parked` says why");
+        }
         sleep(Duration::from_millis(200));
     }
 }

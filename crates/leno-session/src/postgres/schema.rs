@@ -64,12 +64,14 @@ FROM unnest($1::bytea[], $2::text[], $3::int8[], $4::bytea[]) v(id, kind, versio
 ON CONFLICT (id) DO NOTHING RETURNING id";
 
 /// By kinds, versions, for how long, worker, how many, and perhaps which one. The time is asked for once, by a query of its
-/// own, so that it can bound what is looked at in the index.
+/// own, so that it can bound what is looked at in the index. A token that someone has made too large is not raised beyond what
+/// there is: it would keep all others from being leased.
 macro_rules! lease {
     ($from:literal, $which:literal) => {
         concat!(
             "
-UPDATE leno_session c SET token = c.token + 1 + (random() * 2147483647)::int8, due = n.n + $3, state = 1, worker = $4
+UPDATE leno_session c SET due = n.n + $3, state = 1, worker = $4,
+    token = greatest(0, least(c.token, 9223372034707292159)) + 1 + (random() * 2147483646)::int8
 FROM (SELECT leno_now() AS n) n, ",
             $from,
             "(SELECT s.id, s.state FROM unnest($1::text[], $2::int8[]) k(kind, version), LATERAL
