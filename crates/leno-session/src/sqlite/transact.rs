@@ -16,6 +16,9 @@ use crate::store::{
 
 type Result<T> = rusqlite::Result<T>;
 
+/// A session that can be leased, or why it cannot be read.
+type Readable = std::result::Result<(Place, Lease), Damage>;
+
 pub(super) fn outcome(changed: usize) -> Outcome {
     if changed == 1 { Outcome::Stored } else { Outcome::Fenced }
 }
@@ -45,7 +48,7 @@ pub(super) fn lease(
     for known in &want.build {
         // The number is the table's own key, which holds nothing but numbers.
         let make = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, read(&Strict(row), known, now)));
-        let found: Vec<(i64, std::result::Result<(Place, Lease), Damage>)> = match want.only {
+        let found: Vec<(i64, Readable)> = match want.only {
             Some(id) => {
                 let params = params![known.kind, known.version, now, horizon, id.as_bytes()];
                 all(connection, schema::DUE_ONE, params, make)?
@@ -91,11 +94,7 @@ pub(super) fn lease(
 }
 
 /// A session that can be leased, and where it is.
-fn read(
-    row: &Strict<'_, '_>,
-    known: &Known,
-    now: i64,
-) -> std::result::Result<(Place, Lease), Damage> {
+fn read(row: &Strict<'_, '_>, known: &Known, now: i64) -> Readable {
     let effects = row.count(5)?;
     let lease = Lease {
         id: row.id(1)?,
