@@ -37,7 +37,7 @@ impl Drop for Payload {
 fn until(what: &str, is_so: impl Fn() -> bool) {
     let begun = Instant::now();
     while !is_so() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "not so: {what}");
+        assert!(begun.elapsed() < Duration::from_secs(180), "not so: {what}");
         std::thread::sleep(Duration::from_millis(2));
     }
 }
