@@ -13,6 +13,9 @@ use crate::world::{self, Cx};
 /// Names what a child is to run: `seed..seed`, or what [`Program::parse`] reads.
 pub const VARIABLE: &str = "LENO_HOSTILE_CHILD";
 
+/// Set, each operation and panic is told on stderr.
+pub const VERBOSE: &str = "LENO_HOSTILE_VERBOSE";
+
 /// How long a step of the driver may take, in seconds.
 pub const PATIENCE: &str = "LENO_HOSTILE_PATIENCE";
 
@@ -34,7 +37,8 @@ const INTERNAL: [&str; 9] = [
 
 /// Runs the programs that [`VARIABLE`] names, and says of each when it begins and ends.
 pub fn main(what: &str) {
-    let verbose = std::env::var_os("LENO_HOSTILE_VERBOSE").is_some();
+    let verbose = std::env::var_os(VERBOSE).is_some();
+    world::TELLS.store(verbose, SeqCst);
     panic::set_hook(Box::new(move |info| {
         let text = info.payload_as_str().unwrap_or("a value");
         let place = info.location().map(ToString::to_string).unwrap_or_default();

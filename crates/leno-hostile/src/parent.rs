@@ -43,7 +43,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}: {}", self.kind, self.signature())?;
         let lines: Vec<&str> = self.words.lines().collect();
-        for line in &lines[lines.len().saturating_sub(30)..] {
+        for line in &lines[lines.len().saturating_sub(12)..] {
             writeln!(f, "  | {line}")?;
         }
         Ok(())
@@ -62,7 +62,16 @@ pub struct Ended {
 
 /// Runs a child until it ends, or until nothing is heard of it for long: `patience` is for one of its steps.
 pub fn run(what: &str, patience: Duration) -> Ended {
-    let mut child = Command::new(std::env::current_exe().expect("this program has a path"))
+    run_telling(what, patience, false)
+}
+
+/// As [`run`]; the child may tell of each operation and panic.
+fn run_telling(what: &str, patience: Duration, tells: bool) -> Ended {
+    let mut command = Command::new(std::env::current_exe().expect("this program has a path"));
+    if tells {
+        command.env(child::VERBOSE, "1");
+    }
+    let mut child = command
         .env(child::VARIABLE, what)
         .env(child::PATIENCE, patience.as_secs().to_string())
         .env("ASAN_OPTIONS", "detect_leaks=0:detect_stack_use_after_return=0:abort_on_error=1")
@@ -204,6 +213,9 @@ fn report(mut failure: Failure, patience: Duration, survey: bool) {
             failure = shrink(&again, shrunk_patience, limit);
         }
         None => println!("(not seen when run alone: it needs the programs before it, or luck)"),
+    }
+    if let Some(told) = run_telling(&failure.spec, shrunk_patience, true).failure {
+        failure = told;
     }
     print!("{failure}");
     if let Some(program) = Program::parse(&failure.spec) {

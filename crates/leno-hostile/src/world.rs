@@ -6,7 +6,7 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any, resume_unwind};
 use std::rc::Rc;
-use std::sync::atomic::{AtomicIsize, AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use leno::Suspender;
@@ -47,6 +47,9 @@ static LEFT: AtomicIsize = AtomicIsize::new(0);
 static SWALLOWED: AtomicIsize = AtomicIsize::new(0);
 /// How many operations were done in this process.
 pub static DONE: AtomicU64 = AtomicU64::new(0);
+
+/// Whether each operation is told on stderr.
+pub static TELLS: AtomicBool = AtomicBool::new(false);
 
 /// What hostile code sees lexically besides the arenas.
 #[derive(Clone, Copy, Default)]
@@ -92,7 +95,7 @@ pub fn act(cx: &Cx<'_>, op: &Op) {
     }
     LEFT.fetch_sub(1, SeqCst);
     DONE.fetch_add(1, SeqCst);
-    if std::env::var_os("LENO_HOSTILE_VERBOSE").is_some() {
+    if TELLS.load(SeqCst) {
         eprintln!("  {:?} {op:?}", std::thread::current().id());
     }
     cx.check();

@@ -42,8 +42,8 @@ impl Clerk {
     #[entry]
     fn nested(&mut self, me: &Me<Self>, bomb: Bomb) -> Bomb {
         bomb.fire(Hook::Body);
-        if me.pending() > 0 {
-            me.exe_next(self);
+        if me.pending() > 8 {
+            me.stop();
         }
         bomb
     }
