@@ -12,6 +12,7 @@
 //! - Programs run in child processes ([`child`]); the parent ([`parent`]) watches them, finds the program that
 //!   was running when a child died or came to a halt, and shrinks it.
 #![forbid(unsafe_code)]
+#![allow(clippy::manual_is_multiple_of, reason = "`y % 4` in a chain of cases reads better")]
 
 pub mod area;
 pub mod bomb;

@@ -164,7 +164,9 @@ fn bytes(_: &Cx<'_>, x: u8, y: u8, z: u8) {
     };
     if y % 4 == 0 {
         let depth = 1 << (z % 13);
-        bytes = [vec![b'['; depth], vec![b']'; depth]].concat();
+        let nested = "[".repeat(depth) + &"]".repeat(depth);
+        let start = r#"{"leno":1,"frames":[{"fn":"x","at":"y","locals":{"a":"#;
+        bytes = format!("{start}{nested}}}}}]}}").into_bytes();
     } else if !bytes.is_empty() {
         let at = usize::from(z) % bytes.len();
         bytes[at] = bytes[at].wrapping_add(y);

@@ -12,6 +12,7 @@ pub mod flexible;
 pub mod frame;
 pub mod graph;
 pub mod kernel;
+pub mod limits;
 pub mod misdeed;
 pub mod network;
 pub mod process;
@@ -37,6 +38,7 @@ const AREAS: &[(&str, &[Act])] = &[
     ("process", process::ACTS),
     ("graph", graph::ACTS),
     ("network", network::ACTS),
+    ("limits", limits::ACTS),
 ];
 
 /// Returns all operations.
