@@ -4,7 +4,7 @@ use std::io::Write;
 use std::panic;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::canary::violation;
 use crate::program::Program;
@@ -82,20 +82,46 @@ fn step(what: String) {
     STEPS.fetch_add(1, SeqCst);
 }
 
-/// Ends the process, and says where, once the driver is in one step for too long.
+/// Returns the processor time that this process has used, and whether a thread but this one runs or could.
+///
+/// On a machine with too much to do, time that passes says nothing.
+fn busy() -> (Duration, bool) {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    // What follows the name, which is in brackets: state, and times at 11 and 12, in hundredths of a second.
+    let fields = |text: String| -> Vec<String> {
+        let rest = text.rsplit_once(')').map(|(_, rest)| rest.to_owned()).unwrap_or_default();
+        rest.split_whitespace().map(str::to_owned).collect()
+    };
+    let own = fields(read("/proc/self/stat"));
+    let time = |at: usize| own.get(at).and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
+    let used = Duration::from_millis(10 * (time(11) + time(12)));
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let running = tasks.filter(|task| {
+        let state = fields(read(&task.path().join("stat").to_string_lossy()));
+        state.first().is_some_and(|state| state == "R" || state == "D")
+    });
+    // This thread runs, too.
+    (used, running.count() > 1)
+}
+
+/// Ends the process, and says where, once all of it has slept in one step of the driver for too long, or has
+/// used too much time of the processor in it.
 fn watch(patience: Duration) {
-    let (mut last, mut since) = (0, Instant::now());
+    let (mut last, mut idle, mut before) = ((0, 0), Duration::ZERO, busy().0);
     loop {
-        std::thread::sleep(Duration::from_millis(100));
-        let now = STEPS.load(SeqCst);
-        if now != last {
-            (last, since) = (now, Instant::now());
-        } else if since.elapsed() > patience {
-            let before = world::DONE.load(SeqCst);
-            std::thread::sleep(Duration::from_millis(200));
-            let how = if world::DONE.load(SeqCst) == before { "" } else { "without end " };
+        let pause = Duration::from_millis(100);
+        std::thread::sleep(pause);
+        let now = (STEPS.load(SeqCst), world::DONE.load(SeqCst));
+        let (used, is_busy) = busy();
+        idle = if is_busy || now != last { Duration::ZERO } else { idle + pause };
+        if now.0 != last.0 {
+            before = used;
+        }
+        last = now;
+        if idle > patience || used.saturating_sub(before) > patience {
+            let how = if idle > patience { "asleep" } else { "at work" };
             let step = STEP.lock().unwrap_or_else(PoisonError::into_inner);
-            eprintln!("{HANG} {how}in {step}");
+            eprintln!("{HANG} {how} in {step}");
             if std::env::var_os("LENO_HOSTILE_GDB").is_some() {
                 let pid = std::process::id().to_string();
                 let _ = std::process::Command::new("gdb")

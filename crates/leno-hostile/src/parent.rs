@@ -91,7 +91,7 @@ fn run_telling(what: &str, patience: Duration, tells: bool) -> Ended {
         String::from_utf8_lossy(&text[skipped..]).into_owned()
     });
     let (mut spec, mut done) = (what.to_owned(), (0, 0));
-    let hung = follow(&lines, 2 * patience + Duration::from_secs(5), &mut spec, &mut done);
+    let hung = follow(&lines, 10 * patience + Duration::from_secs(60), &mut spec, &mut done);
     if hung {
         let _ = child.kill();
     }

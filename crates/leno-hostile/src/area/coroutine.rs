@@ -115,8 +115,8 @@ fn zero() -> std::cell::Cell<u32> {
 
 static FIRST: Local<Bomb> = Local::new(first);
 static SECOND: Local<Bomb> = Local::new(second);
-const ONE: &Local<std::cell::Cell<u32>> = &Local::new(zero);
-const OTHER: &Local<std::cell::Cell<u32>> = &Local::new(zero);
+static ONE: Local<std::cell::Cell<u32>> = Local::new(zero);
+static OTHER: Local<std::cell::Cell<u32>> = Local::new(zero);
 
 fn local(cx: &Cx<'_>, _: u8, y: u8, z: u8) {
     match y % 4 {
