@@ -1,6 +1,6 @@
 //! What leno keeps per OS thread, behind one pointer the compiler cannot cache.
 //!
-//! It is a [`Block`], which the thread slot of [`crate::switch`] points to, made on first use: a program
+//! It is a `Block`, which the thread slot of [`crate::switch`] points to, made on first use: a program
 //! that never uses coroutines never allocates one. The pointer must not be kept across a switch of a
 //! coroutine that may migrate, nor beyond the thread's end. So layers above do not get it: [`Thread`] has
 //! no data, and looks the block up for each call.
