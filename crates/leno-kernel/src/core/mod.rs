@@ -77,6 +77,8 @@ pub(crate) struct Core {
     queue: StateCell<Queue>,
     /// A policy decides who runs next.
     is_policed: Cell<bool>,
+    /// How many calls of the policy have not returned.
+    policy_calls: Cell<u32>,
     /// How many are in the queue.
     ready: Cell<usize>,
     /// How often the turn that its loop has begun may be handed on.
@@ -178,6 +180,7 @@ impl Core {
             mailbox,
             tasks: Tasks::new(mailbox.number, address.generation),
             is_policed: Cell::new(policy.is_some()),
+            policy_calls: Cell::new(0),
             queue: StateCell::new(Queue::new(policy)),
             ready: Cell::new(0),
             hands: Cell::new(0),
@@ -339,6 +342,7 @@ impl Core {
     pub(crate) fn give_way(&self, inside: &Inside<'_>) {
         let Some(woken) = self.queue.borrow_mut().take_woken() else { return };
         self.tell_policy();
+        inside.check_after_hook();
         let is_ready = self.tasks.get(woken).is_some_and(|other| other.state() == State::Ready);
         if !is_ready || is_to_exit(inside.task) || !inside.can_leave() {
             return;

@@ -26,9 +26,10 @@ use crate::raw::entered::Inside;
 use crate::{Co, State};
 
 impl Core {
-    /// Whether code of its policy is in the middle of a call.
+    /// Whether code of its policy is in the middle of a call, perhaps in a coroutine that is suspended: its
+    /// frames refer to the core.
     pub(crate) fn is_in_policy(&self) -> bool {
-        self.queue.borrow().is_away()
+        self.policy_calls.get() > 0
     }
 
     /// Whether user code decides.
@@ -49,7 +50,9 @@ impl Core {
     /// Calls the policy. `None` if it cannot be called, or panics; in that case it is deposed.
     fn with_policy<R>(&self, f: impl FnOnce(&mut dyn Policy) -> R) -> Option<R> {
         let mut policy = self.queue.borrow_mut().take_policy()?;
+        self.policy_calls.set(self.policy_calls.get() + 1);
         let called = user::call(|| f(&mut *policy));
+        self.policy_calls.set(self.policy_calls.get() - 1);
         let panic = match called {
             Ok(answer) => {
                 self.put_back(policy);
@@ -204,6 +207,7 @@ impl Core {
     #[inline(never)]
     pub(super) fn yield_to_policy(&self, inside: &Inside<'_>) {
         self.tell_policy();
+        inside.check_after_hook();
         let (co, why, hint) = (inside.co, Why::Yielded, Hint::Back);
         let about = inside.task.about.borrow().clone();
         let ready: Ready<'_> = about.ready(co, why, hint, self.roughly_now());

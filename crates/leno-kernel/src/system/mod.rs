@@ -220,6 +220,10 @@ impl SystemBuilder {
             run_until_done(&core, done);
             let report = core.report();
             lock(&own.0.1).0 = Some(report);
+            if core.is_in_policy() {
+                // A suspended frame refers to it.
+                return core::mem::forget(core);
+            }
             core.dispose();
             user::dispose(core);
         };
