@@ -1,9 +1,9 @@
 //! Who is active next, and which request is served next: code of users.
 //!
 //! A policy is asked while the system is locked: it must not operate on it, nor wait; if it does operate, it
-//! gets a panic that says so. If a [`Schedule`] panics, its system stops; if a [`Serve`] does, it is gone, and the
-//! failure hook is told ([`user`](leno_kernel::user)). By default both are first come, first served, which is
-//! fair; under [exploration](leno_kernel::world) the driver decides.
+//! gets a panic that says so. If a [`Schedule`] panics, its system stops; if a [`Serve`] does, the policy is gone,
+//! and whoever operates gets the panic when the operation is done. By default both are first come, first served,
+//! which is fair; under [exploration](leno_kernel::world) the driver decides.
 
 use core::cmp::Reverse;
 use std::sync::Arc;

@@ -4,13 +4,14 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use leno_kernel::log::Operation;
+use leno_kernel::user::Panic;
 use leno_kernel::{
     Object, Reason, Time, Waiter, Wake, current_stack, exit, park, park_until, world,
 };
 
 use crate::call::AnyCall;
 use crate::party::Outsider;
-use crate::table::{Caller, Id, Next, Requester, Table, is_asking};
+use crate::table::{Caller, Id, Leavings, Next, Requester, Table, is_asking};
 use crate::{Failure, Refusal, helm, turn};
 
 /// Is told of failures that reach no caller.
@@ -33,14 +34,28 @@ pub(crate) struct Shared {
 /// An operation is performed. However it ends, what it leaves is seen to when the lock is free.
 struct InOperation<'a>(Option<MutexGuard<'a, Table>>);
 
-impl Drop for InOperation<'_> {
-    fn drop(&mut self) {
-        let Some(mut table) = self.0.take() else { return };
+impl InOperation<'_> {
+    #[inline]
+    fn end(&mut self) -> Option<Panic> {
+        let mut table = self.0.take()?;
         let leavings = table.take_leavings();
         drop(table);
-        if let Some(leavings) = leavings {
-            leavings.see_to();
-        }
+        leavings.and_then(Leavings::see_to)
+    }
+}
+
+impl Drop for InOperation<'_> {
+    fn drop(&mut self) {
+        drop(self.end());
+    }
+}
+
+/// Goes on with what a policy or an observer has raised.
+fn raise(raised: Option<Panic>) {
+    if let Some(raised) = raised
+        && !std::thread::panicking()
+    {
+        raised.resume();
     }
 }
 
@@ -94,31 +109,40 @@ impl Shared {
 
     /// An operation: one critical section. Whoever is to be woken is woken after it.
     pub(crate) fn operate<T>(&self, f: impl FnOnce(&mut Table) -> T) -> T {
+        let (result, raised) = self.operate_quietly(f);
+        raise(raised);
+        result
+    }
+
+    /// The same for one who has more to do before it goes on with what a policy or an observer has raised: see
+    /// [`raise`].
+    fn operate_quietly<T>(&self, f: impl FnOnce(&mut Table) -> T) -> (T, Option<Panic>) {
         let mut operation = InOperation(Some(self.lock()));
         let result = f(operation.0.as_mut().expect("it is locked"));
-        drop(operation);
-        result
+        (result, operation.end())
     }
 
     /// The same from outside: whoever schedules has to be told, if there is something to do.
     pub(crate) fn operate_from_outside<T>(self: &Arc<Self>, f: impl FnOnce(&mut Table) -> T) -> T {
         if self.is_threadless {
-            let (result, needs_helper) = self.operate(|table| {
+            let ((result, needs_helper), raised) = self.operate_quietly(|table| {
                 let result = f(table);
                 (result, table.hand_over())
             });
             if needs_helper {
                 helm::send_helper(self);
             }
+            raise(raised);
             return result;
         }
-        let (result, scheduler) = self.operate(|table| {
+        let ((result, scheduler), raised) = self.operate_quietly(|table| {
             let result = f(table);
             (result, table.scheduler.filter(|_| table.is_ready() && !table.is_listening))
         });
         if let Some(scheduler) = scheduler {
             Waiter::Co(scheduler).wake();
         }
+        raise(raised);
         result
     }
 
@@ -137,7 +161,7 @@ impl Shared {
         }
         let in_world = world::is_here();
         let mut caller = Some(Caller { from, call });
-        let first = self.operate(|table| {
+        let (first, raised) = self.operate_quietly(|table| {
             // In a world others may do something first.
             if !in_world && let Some(next) = table.call_directly(m, &mut caller) {
                 return Ok(Some(next));
@@ -146,11 +170,15 @@ impl Shared {
             table.call_from_outside(from, m, call)?;
             let takes_helm = table.take_helm();
             Ok(takes_helm.then(|| if in_world { Next::InVain } else { table.schedule() }))
-        })?;
-        if let Some(first) = first {
-            helm::steer(self, (!in_world).then_some(first), limit, is_settled);
-        }
-        Ok(())
+        });
+        // Whoever has the helm steers first.
+        let called = first.map(|first| {
+            if let Some(first) = first {
+                helm::steer(self, (!in_world).then_some(first), limit, is_settled);
+            }
+        });
+        raise(raised);
+        called
     }
 
     /// A body has panicked, and nobody has called it.

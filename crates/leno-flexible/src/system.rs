@@ -68,8 +68,8 @@ impl SystemBuilder {
     }
 
     /// Is told of every rule that is applied. It runs while the system is locked, and must not operate on
-    /// it, nor wait; if it does operate, it gets a panic that says so. If it panics, it is gone, and the failure
-    /// hook is told ([`user`](leno_kernel::user)).
+    /// it, nor wait; if it does operate, it gets a panic that says so. If it panics, it is gone, and whoever
+    /// operates gets the panic when the operation is done.
     pub fn observer(mut self, f: impl FnMut(&Event<'_>) + Send + 'static) -> SystemBuilder {
         self.observer = Some(Box::new(f));
         self

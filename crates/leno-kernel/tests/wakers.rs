@@ -204,9 +204,10 @@ fn a_result_that_nobody_takes_may_panic_when_it_is_dropped() {
     assert_eq!(system.run().unwrap().returned, 2);
 }
 
+type Looks = Mutex<Option<Box<dyn Fn() + Send>>>;
+
 /// A waker whose clone and drop look at the handle that keeps it.
-fn curious(handle: Arc<Mutex<Option<Box<dyn Fn() + Send>>>>) -> Waker {
-    type Looks = Mutex<Option<Box<dyn Fn() + Send>>>;
+fn curious(handle: Arc<Looks>) -> Waker {
     fn look(data: *const ()) {
         // SAFETY: made of an `Arc` below, and kept by each waker.
         let looks = unsafe { &*data.cast::<Looks>() };
@@ -246,7 +247,7 @@ fn a_waker_may_use_what_it_is_kept_by() {
         let system = System::new(1).unwrap();
         let (go, wait) = mpsc::channel();
         let ends = Arc::new(Mutex::new(system.spawn(move || wait.recv().is_ok())));
-        let looks: Arc<Mutex<Option<Box<dyn Fn() + Send>>>> = Arc::default();
+        let looks: Arc<Looks> = Arc::default();
         let own = ends.clone();
         *looks.lock().unwrap() = Some(Box::new(move || {
             if let Ok(handle) = own.try_lock() {

@@ -54,14 +54,11 @@ pub(crate) struct Leavings {
 
 impl Leavings {
     /// Wakes all who are to be woken, and drops all that is to be dropped, whatever a waker or a destructor
-    /// does. What a policy or an observer has raised goes to the failure hook: whoever operates has its own
-    /// to do, such as to steer.
-    pub(crate) fn see_to(mut self) {
-        if let Some(raised) = self.raised.take() {
-            // One that was to exit meanwhile will be asked again.
-            drop(user::report("a policy or an observer of a flexible system", raised));
-        }
+    /// does. What a policy or an observer has raised is for whoever operates.
+    #[must_use = "whoever operates goes on with it, when all else is done"]
+    pub(crate) fn see_to(mut self) -> Option<Panic> {
         user::wake_all(core::mem::take(&mut self.wakes));
+        self.raised.take()
     }
 }
 
@@ -128,7 +125,7 @@ pub(crate) struct Table {
     garbage: Vec<Box<dyn Send>>,
     /// The same: a call that was answered. Others are with the garbage.
     spent: Option<Arc<dyn AnyCall>>,
-    /// What a policy or an observer has raised, for the failure hook.
+    /// What a policy or an observer has raised; whoever operates gets it when the operation is done.
     raised: Option<Panic>,
     /// The coroutine that schedules, on a home core.
     pub(crate) scheduler: Option<Co>,
@@ -408,7 +405,8 @@ impl Table {
         }
     }
 
-    /// A policy or an observer has panicked: it is gone, and the operation goes on without it.
+    /// A policy or an observer has panicked: it is gone, the operation goes on without it, and whoever
+    /// operates gets the panic.
     fn failed(&mut self, who: Box<dyn Send>, panic: Panic) {
         self.garbage.push(who);
         match self.raised {
