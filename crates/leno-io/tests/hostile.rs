@@ -1,0 +1,172 @@
+//! Wakers and policies that misbehave: others are woken and served, and nothing is called under a lock.
+#![forbid(unsafe_code)]
+
+use std::collections::VecDeque;
+use std::io::{ErrorKind, Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::task::{Context, Wake, Waker};
+use std::time::Duration;
+
+use leno_io::memory::{Link, Network};
+use leno_io::net::resolve_async;
+use leno_kernel::policy::{Choice, ChoiceKind, Policy, Ready};
+use leno_kernel::{Co, LocalSystem, block_on};
+
+/// A payload whose `Drop` panics.
+struct Payload;
+
+impl Drop for Payload {
+    fn drop(&mut self) {
+        panic!("a payload panics");
+    }
+}
+
+/// A waker that counts how often it is woken, and panics.
+struct Loud(AtomicUsize);
+
+impl Wake for Loud {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, SeqCst);
+        panic_any(Payload);
+    }
+}
+
+#[test]
+fn wakers_that_panic_take_no_helper_of_the_resolver() {
+    // More than there are helpers.
+    for _ in 0..10 {
+        let loud = Arc::new(Loud(AtomicUsize::new(0)));
+        let waker = Waker::from(loud.clone());
+        let mut asks = pin!(resolve_async("localhost:80"));
+        if asks.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
+            while loud.0.load(SeqCst) == 0 {
+                std::thread::yield_now();
+            }
+            assert!(block_on(asks).is_ok());
+        }
+    }
+    assert!(block_on(resolve_async("localhost:80")).is_ok());
+}
+
+#[test]
+fn all_who_wait_at_a_network_are_woken_though_wakers_panic() {
+    let network = Network::new();
+    let (server, client) = (network.host("server"), network.host("client"));
+    let listener = server.listen(80).unwrap();
+    let mut near = client.connect("server:80").unwrap();
+    let (mut far, _) = listener.accept().unwrap();
+    let louds = [(); 3].map(|()| Arc::new(Loud(AtomicUsize::new(0))));
+    let mut waits = louds.clone().map(|loud| {
+        let mut ready = Box::pin(far.readable());
+        let waker = Waker::from(loud);
+        assert!(ready.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        ready
+    });
+    let written = catch_unwind(AssertUnwindSafe(|| near.write(b"x")));
+    // The first panic goes on, when all are woken; what was written is there.
+    assert!(written.map_err(std::mem::forget).is_err());
+    assert_eq!(louds.map(|loud| loud.0.load(SeqCst)), [1; 3]);
+    for ready in &mut waits {
+        assert!(ready.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready());
+    }
+    drop(waits);
+    let mut byte = [0];
+    assert_eq!((far.read(&mut byte).unwrap(), &byte), (1, b"x"));
+}
+
+/// Wakes nobody, and uses the network when it is woken or dropped.
+struct Nosy(Network);
+
+impl Wake for Nosy {
+    fn wake(self: Arc<Self>) {}
+}
+
+impl Drop for Nosy {
+    fn drop(&mut self) {
+        assert!(self.0.connections() < 10);
+    }
+}
+
+#[test]
+fn wakers_that_use_the_network_are_dropped_without_its_lock() {
+    let network = Network::new();
+    let listener = network.host("server").listen(80).unwrap();
+    let client = network.host("client").connect("server:80").unwrap();
+    let (far, _) = listener.accept().unwrap();
+    let waker = || Waker::from(Arc::new(Nosy(network.clone())));
+    let mut ready = pin!(far.readable());
+    // Drops the one before it, the one of a look that finds something, and the last.
+    for _ in 0..2 {
+        assert!(ready.as_mut().poll(&mut Context::from_waker(&waker())).is_pending());
+    }
+    (&client).write_all(b"x").unwrap();
+    assert!(ready.as_mut().poll(&mut Context::from_waker(&waker())).is_ready());
+}
+
+/// First come, first served; what it does when a network asks it.
+struct Asked<F>(VecDeque<Co>, F);
+
+impl<F: FnMut() -> usize> Policy for Asked<F> {
+    fn ready(&mut self, ready: &Ready<'_>) {
+        self.0.push_back(ready.co);
+    }
+
+    fn pick(&mut self) -> Option<Co> {
+        self.0.pop_front()
+    }
+
+    fn choose(&mut self, choice: &Choice<'_>) -> usize {
+        if choice.kind == ChoiceKind::Network { (self.1)() } else { 0 }
+    }
+
+    fn forget(&mut self, co: Co) {
+        self.0.retain(|other| *other != co);
+    }
+}
+
+/// What a coroutine with this policy gets that writes into a connection whose link has a choice.
+fn writes(policy: impl FnMut(&Network) -> usize + 'static) -> Result<(), String> {
+    let network = Network::new();
+    let (asked, mut policy) = (network.clone(), policy);
+    let policy = Asked(VecDeque::new(), move || policy(&asked));
+    let system = LocalSystem::builder().policy(policy).virtual_time().build();
+    let ended = system.spawn(move || {
+        let listener = network.host("server").listen(80).unwrap();
+        let near = network.host("client").connect("server:80").unwrap();
+        let (far, _) = listener.accept().unwrap();
+        let spread = Duration::from_millis(1)..=Duration::from_millis(2);
+        network.set_link(Link::new().latency(spread));
+        let written = catch_unwind(AssertUnwindSafe(|| (&near).write_all(b"x").unwrap()));
+        let message = written.map_err(|payload| {
+            let text = payload.downcast_ref::<String>().cloned();
+            text.or_else(|| payload.downcast_ref::<&str>().map(|text| (*text).to_owned()))
+        });
+        // Its lock is free, and nothing is half done: nothing was written.
+        network.set_link(Link::new());
+        assert_eq!(network.connections(), 1);
+        if message.is_err() {
+            assert_eq!(far.try_read(&mut [0]).unwrap_err().kind(), ErrorKind::WouldBlock);
+        }
+        (&near).write_all(b"y").unwrap();
+        let mut byte = [0];
+        assert_eq!((&far).read(&mut byte).unwrap(), 1);
+        message.map_err(Option::unwrap_or_default)
+    });
+    system.run().unwrap();
+    ended.join().unwrap()
+}
+
+#[test]
+fn a_policy_that_uses_the_network_that_asks_it_is_refused() {
+    let refused = writes(|network| network.connections()).unwrap_err();
+    assert_eq!(refused, "a policy must not use the network in memory about which it is asked");
+}
+
+#[test]
+fn a_policy_that_panics_leaves_a_network_as_it_was() {
+    assert_eq!(writes(|_| panic!("a policy panics")), Err("a policy panics".to_owned()));
+    assert_eq!(writes(|_| 1), Ok(()));
+}
