@@ -4,7 +4,7 @@ use std::io::Write;
 use std::panic;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::canary::violation;
 use crate::program::Program;
@@ -82,38 +82,34 @@ fn step(what: String) {
     STEPS.fetch_add(1, SeqCst);
 }
 
-/// Returns the processor time that this process has used, and whether a thread but this one runs or could.
+/// Returns the processor time that this process's threads have used, and for how long they waited for a
+/// processor.
 ///
 /// On a machine with too much to do, time that passes says nothing.
-fn busy() -> (Duration, bool) {
-    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-    // What follows the name, which is in brackets: state, and times at 11 and 12, in hundredths of a second.
-    let fields = |text: String| -> Vec<String> {
-        let rest = text.rsplit_once(')').map(|(_, rest)| rest.to_owned()).unwrap_or_default();
-        rest.split_whitespace().map(str::to_owned).collect()
-    };
-    let own = fields(read("/proc/self/stat"));
-    let time = |at: usize| own.get(at).and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
-    let used = Duration::from_millis(10 * (time(11) + time(12)));
-    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-    let running = tasks.filter(|task| {
-        let state = fields(read(&task.path().join("stat").to_string_lossy()));
-        state.first().is_some_and(|state| state == "R" || state == "D")
-    });
-    // This thread runs, too.
-    (used, running.count() > 1)
+fn demand() -> (Duration, Duration) {
+    let mut sums = [0; 2];
+    for task in std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten() {
+        let text = std::fs::read_to_string(task.path().join("schedstat")).unwrap_or_default();
+        for (sum, nanoseconds) in sums.iter_mut().zip(text.split_whitespace()) {
+            *sum += nanoseconds.parse::<u64>().unwrap_or(0);
+        }
+    }
+    (Duration::from_nanos(sums[0]), Duration::from_nanos(sums[1]))
 }
 
 /// Ends the process, and says where, once all of it has slept in one step of the driver for too long, or has
 /// used too much time of the processor in it.
 fn watch(patience: Duration) {
-    let (mut last, mut idle, mut before) = ((0, 0), Duration::ZERO, busy().0);
+    let (mut last, mut idle, mut then) = ((0, 0), Duration::ZERO, Instant::now());
+    let (mut used, mut waited) = demand();
+    let mut before = used;
     loop {
-        let pause = Duration::from_millis(100);
-        std::thread::sleep(pause);
+        std::thread::sleep(Duration::from_millis(100));
         let now = (STEPS.load(SeqCst), world::DONE.load(SeqCst));
-        let (used, is_busy) = busy();
-        idle = if is_busy || now != last { Duration::ZERO } else { idle + pause };
+        let (passed, (uses, waits)) = (then.elapsed(), demand());
+        let wanted = uses.saturating_sub(used) + waits.saturating_sub(waited);
+        idle = if now != last || wanted > passed / 3 { Duration::ZERO } else { idle + passed };
+        (then, used, waited) = (Instant::now(), uses, waits);
         if now.0 != last.0 {
             before = used;
         }
