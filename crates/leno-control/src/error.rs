@@ -87,7 +87,7 @@ impl TooLarge {
     pub const MOST_EVENTS: usize = 2_000;
 
     /// How many steps of work a type, or a comparison of types, may take. A step is about one insertion
-    /// into a set; all of them take less than a second and less than 500 MB.
+    /// into a set.
     pub const MOST_STEPS: usize = 8_000_000;
 
     pub(crate) fn of_states() -> Self {

@@ -101,6 +101,9 @@ pub(crate) fn excess(smaller: &ControlType, larger: &ControlType) -> Option<Exce
     Some(Excess { smaller: smaller.to_string(), larger: larger.to_string(), ..excess })
 }
 
+/// A pair of states, with the index of the pair before it and the event that led here.
+type Reached<'a> = ((usize, usize), Option<(usize, &'a Event)>);
+
 /// Its trace, whether it is an end, and what is allowed instead.
 type Found = Option<(Trace, bool, Vec<Event>)>;
 
@@ -108,7 +111,7 @@ fn shortest(smaller: &ControlType, larger: &ControlType) -> Result<Found, TooLar
     let work = Work::new();
     // Pairs of states in the order in which they are reached, each with the pair and the event before it:
     // traces themselves would be long, and as many as pairs.
-    let mut pairs: Vec<((usize, usize), Option<(usize, &Event)>)> = vec![((0, 0), None)];
+    let mut pairs: Vec<Reached<'_>> = vec![((0, 0), None)];
     let mut seen = HashSet::from([(0, 0)]);
     let mut at = 0;
     while at < pairs.len() {

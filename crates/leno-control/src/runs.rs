@@ -65,6 +65,9 @@ pub(crate) struct Spot {
     pub(crate) waits: Option<Offer>,
 }
 
+/// A step, and the node that it leads to.
+type Successor = (Option<Step>, Vec<Spot>);
+
 /// A step from one node to another; none is a choice that some part makes.
 pub(crate) struct Move {
     pub(crate) step: Option<Step>,
@@ -144,7 +147,7 @@ impl<'a, W: Wiring> Runs<'a, W> {
         place.offers.iter().cloned().chain(more).collect()
     }
 
-    fn successors(&self, node: &[Spot]) -> Result<Vec<(Option<Step>, Vec<Spot>)>, TooLarge> {
+    fn successors(&self, node: &[Spot]) -> Result<Vec<Successor>, TooLarge> {
         // What keeping a node costs.
         let each = 4 * node.len();
         let moved = |moves: &[(usize, Spot)]| {

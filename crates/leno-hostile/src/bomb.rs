@@ -71,7 +71,7 @@ impl Bomb {
 /// Returns the script that a plan has for a hook.
 fn script(plan: u8, hook: Hook) -> Option<u8> {
     // A third behaves in each hook, and one in 16 everywhere.
-    let bits = Rng::new(u64::from(plan) << 8 | hook as u64).next();
+    let bits = Rng::new(u64::from(plan) << 8 | hook as u64).number();
     (plan % 16 != 0 && bits % 3 != 0).then_some((bits >> 8) as u8)
 }
 
@@ -192,7 +192,9 @@ impl Rule {
     fn misbehaves(&mut self, one_in: u64) -> bool {
         self.turns += 1;
         world::has_fuel()
-            && Rng::new(u64::from(self.bomb.plan) << 32 | self.turns).next().is_multiple_of(one_in)
+            && Rng::new(u64::from(self.bomb.plan) << 32 | self.turns)
+                .number()
+                .is_multiple_of(one_in)
     }
 }
 

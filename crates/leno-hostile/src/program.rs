@@ -52,7 +52,7 @@ impl Program {
                     if rng.below(100) < misdeeds { 0 } else { favoured[rng.below(favoured.len())] };
                 let rows = areas[of].clone();
                 let act = rows.start + rng.below(rows.len());
-                let args = [rng.next() as u8, rng.next() as u8, rng.next() as u8];
+                let args = [rng.number() as u8, rng.number() as u8, rng.number() as u8];
                 list.push((number, Op { act, args }));
                 number += 1;
             }

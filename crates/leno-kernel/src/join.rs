@@ -51,12 +51,18 @@ impl<T> Inner<T> {
 
 /// A result that nobody has taken is a user's: whoever lets the packet go last, a core, say, outlives its
 /// destructor.
+/// The result that nobody has taken is dropped after everything else: its panic goes to whoever drops the packet, the
+/// core of the coroutine or the owner of the handle. While that unwinds, it goes to the failure hook.
 impl<T> Drop for Packet<T> {
     fn drop(&mut self) {
         let Ok(inner) = self.inner.get_mut() else { return };
         let (result, waiters) = (inner.result.take(), core::mem::take(&mut inner.waiters));
-        user::discard(result);
         user::discard_all(waiters);
+        if std::thread::panicking() {
+            user::discard(result);
+        } else {
+            drop(result);
+        }
     }
 }
 

@@ -30,7 +30,7 @@ const LEVEL: usize = match (cfg!(leno_asan) || cfg!(leno_tsan), cfg!(debug_asser
     (false, false) => 3 << 10,
 };
 /// How often a value that is read is on the stack at the same time: 14 to 18 times were seen where it goes into a map.
-const COPIES: usize = if cfg!(debug_assertions) { 24 } else { 6 };
+const COPIES: usize = 24;
 
 /// What may still be read or written.
 pub(crate) struct Limits {

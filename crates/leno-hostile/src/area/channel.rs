@@ -169,7 +169,7 @@ fn select(cx: &Cx<'_>, x: u8, y: u8, z: u8) {
             world::run(cx, z);
             drop(value);
         })
-        .send(&other.0, Bomb::new(z), |value| drop(value))
+        .send(&other.0, Bomb::new(z), drop)
         .after(SHORT, || world::run(cx, z));
     if y % 2 == 0 {
         drop(select.wait().map_err(|error| error.to_string()));

@@ -113,10 +113,10 @@ fn report(_: &Cx<'_>, x: u8, _: u8, _: u8) {
 
 fn shutdown(_: &Cx<'_>, x: u8, _: u8, _: u8) {
     // Only if nobody else has it; else it ends with its last handle.
-    if let Some(system) = world::shared::<System>(x) {
-        if let Some(system) = Arc::into_inner(system) {
-            drop(system.shutdown(Duration::from_millis(1)));
-        }
+    if let Some(system) = world::shared::<System>(x)
+        && let Some(system) = Arc::into_inner(system)
+    {
+        drop(system.shutdown(Duration::from_millis(1)));
     }
 }
 
@@ -147,7 +147,9 @@ impl Drop for Restart {
 fn worker() {
     let _restart = Restart;
     loop {
-        kernel::park(Reason::Blocking);
+        if kernel::park(Reason::Blocking) == kernel::Wake::Exit {
+            kernel::exit();
+        }
         if !world::has_fuel() {
             return std::mem::forget(_restart);
         }
