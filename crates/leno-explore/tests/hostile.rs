@@ -81,5 +81,5 @@ fn a_result_whose_destructor_panics_fails_the_run_and_no_more() {
         });
         explored.map(drop)
     });
-    assert_eq!(said, "a destructor panicked: a result's destructor panics");
+    assert_eq!(said, "'leaves it' panicked: a result's destructor panics");
 }

@@ -170,7 +170,11 @@ pub fn number(name: &str, default: u64) -> u64 {
 
 /// Runs programs for a while; returns whether none failed. See the README for the variables that it reads.
 pub fn main() -> bool {
-    let seconds = number("LENO_HOSTILE_SECONDS", 5);
+    let seconds = number("LENO_HOSTILE_SECONDS", 0);
+    if seconds == 0 {
+        println!("hostile: skipped: LENO_HOSTILE_SECONDS says how long to run");
+        return true;
+    }
     let base = number("LENO_HOSTILE_SEED", 1_000_000);
     let patience = Duration::from_secs(number(child::PATIENCE, 20));
     let survey = std::env::var_os("LENO_HOSTILE_SURVEY").is_some();

@@ -1,10 +1,9 @@
 //! Spawning: the bodies that a core runs.
 
 use core::panic::Location;
-use std::io::{self, Write};
 use std::sync::Arc;
 
-use leno_context::unwind;
+use leno_context::{last_words, unwind};
 
 use crate::co::SLOTS;
 use crate::core::{Body, Core, Membership};
@@ -98,7 +97,7 @@ impl Team {
             // The body is dropped, by which whoever waits for it learns.
             None => {
                 let full = SpawnError::Full { limit: SLOTS };
-                let _ = writeln!(io::stderr(), "leno: a future was dropped: {full}");
+                last_words::say(format_args!("a future was dropped: {full}"));
             }
         }
         JoinHandle::new(packet, options.name.clone())

@@ -7,11 +7,10 @@
 use core::cell::OnceCell;
 use core::mem::ManuallyDrop;
 use core::time::Duration;
-use std::io::{self, Write};
 use std::sync::Arc;
 use std::task::Waker;
 
-use leno_context::unwind;
+use leno_context::{last_words, unwind};
 
 use crate::bell::Bell;
 use crate::core::{Exit, Task};
@@ -401,7 +400,7 @@ fn report_given_up(co: Co, task: &Task, tries: u8) {
     }
     // What explores a program tells of it by other means.
     if !world::is_here() {
-        let _ = writeln!(io::stderr(), "leno: {who}; its stack is leaked");
+        last_words::say(format_args!("{who}; its stack is leaked"));
     }
 }
 

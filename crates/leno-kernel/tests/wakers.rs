@@ -4,7 +4,7 @@
 //! What could hang or abort runs under a limit of time of its own.
 
 use std::future::Future;
-use std::panic::panic_any;
+use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, mpsc};
@@ -199,9 +199,14 @@ fn a_result_that_nobody_takes_may_panic_when_it_is_dropped() {
     let system = LocalSystem::new();
     let ends = system.spawn(|| Nasty);
     system.run().unwrap();
-    drop(ends);
+    // In the code of its owner,
+    let raised = catch_unwind(AssertUnwindSafe(|| drop(ends)));
+    raised.map_err(std::mem::forget).unwrap_err();
+    // or as a failure of its coroutine.
     drop(system.spawn(|| Nasty));
-    assert_eq!(system.run().unwrap().returned, 2);
+    let report = system.run().unwrap();
+    assert_eq!((report.returned, report.failures.len()), (2, 1));
+    report.failures.into_iter().for_each(|failure| std::mem::forget(failure.payload));
 }
 
 type Looks = Mutex<Option<Box<dyn Fn() + Send>>>;

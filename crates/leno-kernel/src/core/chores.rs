@@ -7,7 +7,7 @@ use leno_context::user::{self, Panic};
 
 use super::Core;
 use crate::report::Failure;
-use crate::{Co, Name, Waiter};
+use crate::{Co, Name, Waiter, world};
 
 /// See the module.
 #[derive(Default)]
@@ -65,6 +65,7 @@ impl Core {
     /// User code of a coroutine has panicked where nobody can be told but the report.
     #[cold]
     pub(crate) fn failed(&self, co: Co, name: Name, panic: Panic) {
+        world::saw_panic(name.or_id(co.bits()).to_string(), panic.payload());
         let failure = Failure { co, name, payload: panic.into_payload() };
         self.failures.borrow_mut().push(failure);
     }

@@ -33,9 +33,7 @@ pub(crate) use tasks::{About, Exit, Task};
 
 use core::any::Any;
 use core::cell::{Cell, RefCell};
-
 use std::collections::HashMap;
-use std::io::Write;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -44,6 +42,8 @@ use self::chores::Chores;
 use self::preempt::Slice;
 use self::queue::Queue;
 use self::tasks::Tasks;
+use leno_context::last_words;
+
 use crate::io::Attention;
 use crate::join::Adoption;
 use crate::ledger::Ledger;
@@ -282,7 +282,7 @@ impl Core {
             Ok(Ok(_)) => {}
             // Also with nobody to read it.
             Ok(Err(error)) => {
-                let _ = writeln!(std::io::stderr(), "leno: a coroutine was dropped: {error}");
+                last_words::say(format_args!("a coroutine was dropped: {error}"));
             }
             Err(panic) => self.failed(Co::of_core(self.mailbox.number), name, panic),
         }

@@ -5,10 +5,9 @@
 //! second come back from where it sent the first ([`Core::hands`] says how often in a row).
 
 use core::task::{Context, Poll};
-use std::io::Write;
 use std::sync::Arc;
 
-use leno_context::user;
+use leno_context::{last_words, user};
 
 use super::{Body, Core, Exit, Task};
 use crate::join::Adoption;
@@ -149,13 +148,11 @@ impl Core {
             return;
         }
         let about = task.about.borrow().clone();
-        // Also with nobody to read it.
-        let _ = writeln!(
-            std::io::stderr(),
-            "leno: coroutine {} (spawned at {}) cannot start: {error}",
+        last_words::say(format_args!(
+            "coroutine {} (spawned at {}) cannot start: {error}",
             about.name.or_id(co.bits()),
             about.site,
-        );
+        ));
         self.drop_body(co, task, Body::Closure(closure));
     }
 
