@@ -8,7 +8,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 #[cfg(not(leno_baton))]
 use leno_coroutine::ring;
 use leno_coroutine::{Builder, Coroutine, Suspender, trace};
-use support::{OnDrop, message, plays, rerun, rerun_with, rerun_without_stderr};
+#[cfg(not(leno_baton))]
+use support::{OnDrop, message, rerun_without_stderr};
+use support::{plays, rerun, rerun_with};
 
 fn named(name: &'static str) -> Coroutine<u8, u8, u8> {
     let body = |co: &Suspender<u8, u8>, n: u8| {
