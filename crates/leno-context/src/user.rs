@@ -27,6 +27,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use crate::unwind;
 
+mod lock;
+
+pub use lock::{Locked, lock};
+
 /// How many payloads are dropped one after the other, each raised by the `Drop` of the one before it,
 /// until the next one is leaked.
 const PAYLOADS: usize = 8;

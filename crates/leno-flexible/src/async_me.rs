@@ -6,13 +6,14 @@ use core::marker::PhantomData;
 use core::pin::Pin;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use core::task::Poll;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::call::typed;
 use crate::shared::Shared;
 use crate::table::{Id, Leave};
 use crate::turn::{self, End};
 use crate::{AsyncBuilder, Flexible, Party, Refusal};
+use leno_kernel::user::{Locked, lock};
 
 /// What [`Me`](crate::Me) is to a body with a stack, for one that is a future: what only it can do.
 ///
@@ -37,8 +38,8 @@ struct Last<R> {
 }
 
 impl<R> Last<R> {
-    fn lock(&self) -> MutexGuard<'_, Option<R>> {
-        self.answer.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> Locked<'_, Option<R>> {
+        lock(&self.answer)
     }
 }
 

@@ -16,8 +16,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use leno_kernel::{Waiter, user};
 
-use crate::locked::{Locked, lock};
 use crate::{CallError, Refusal};
+use leno_kernel::user::{Locked, lock};
 
 /// See the module.
 pub(crate) struct Call<P, R> {

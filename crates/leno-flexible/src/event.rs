@@ -3,21 +3,24 @@
 use core::fmt;
 use std::sync::Arc;
 
-use crate::table::Table;
 use crate::{Party, Refusal, Rule, Snapshot};
 
-/// Is told what happens, as it happens.
-pub(crate) type Observer = dyn FnMut(&Event<'_>) + Send;
+/// Is told what happens, in that order.
+pub(crate) struct Observer {
+    pub(crate) call: Box<dyn FnMut(&Event, Option<&Snapshot>) + Send>,
+    pub(crate) wants_snapshots: bool,
+}
 
 /// Something has happened in a system: a rule was applied, or an operation was refused.
-pub struct Event<'a> {
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Event {
     /// Who did it; of 4.16 whom it was done to, of 4.17 and 4.18 whose request it was.
     pub by: Party,
     /// What it was.
     pub what: What,
     /// Whom it was done to, if to another one: the one named, not the bottom of its chain.
     pub on: Option<Arc<str>>,
-    pub(crate) table: &'a Table,
 }
 
 /// What has happened.
@@ -30,14 +33,7 @@ pub enum What {
     Refused(Refusal),
 }
 
-impl Event<'_> {
-    /// The system as it is now, right after it.
-    pub fn snapshot(&self) -> Snapshot {
-        self.table.snapshot()
-    }
-}
-
-impl fmt::Display for Event<'_> {
+impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.what {
             What::Applied(rule) => write!(f, "{rule} by {}", self.by)?,
@@ -50,7 +46,7 @@ impl fmt::Display for Event<'_> {
     }
 }
 
-impl fmt::Debug for Event<'_> {
+impl fmt::Debug for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Event({self})")
     }

@@ -114,6 +114,10 @@ pub(crate) fn steer(
                 Some((id, body, turn.finish()))
             }
             Some(Next::Run { .. }) => unreachable!("whoever has a stack has a home core"),
+            Some(Next::Ask(question)) => {
+                next = Some(shared.answer(question));
+                continue;
+            }
             Some(Next::InVain | Next::Nobody) => None,
             None => {
                 shared.point_if_ready();

@@ -98,7 +98,6 @@ mod error;
 mod event;
 mod flexible;
 mod helm;
-mod locked;
 mod me;
 mod migrant_me;
 pub mod model;

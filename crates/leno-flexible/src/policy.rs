@@ -1,9 +1,10 @@
 //! Who is active next, and which request is served next: code of users.
 //!
-//! A policy is asked while the system is locked: it must not operate on it, nor wait; if it does operate, it
-//! gets a panic that says so. If a [`Schedule`] panics, its system stops; if a [`Serve`] does, the policy is gone,
-//! and whoever operates gets the panic when the operation is done. By default both are first come, first served,
-//! which is fair; under [exploration](leno_kernel::world) the driver decides.
+//! A policy is asked about a copy, while the system is not locked. It must not operate on the system, and gets a
+//! panic if it does; it may look at it. If what it was asked about has changed meanwhile, it is asked again, up to
+//! 16 times. A [`Schedule`] that panics stops its system. A [`Serve`] that panics is removed: the first request is
+//! served, and the operation after which it was asked raises the panic. By default both are first come, first
+//! served, which is fair; under [exploration](leno_kernel::world) the driver decides.
 
 use core::cmp::Reverse;
 use std::sync::Arc;

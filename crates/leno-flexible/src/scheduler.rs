@@ -59,9 +59,9 @@ pub(crate) fn run(shared: &Shared) {
         if shared.lock().is_ready() {
             shared.point();
         }
-        match shared.operate(|table| table.schedule()) {
+        match shared.schedule() {
             Next::InVain => {}
-            Next::Poll { .. } => unreachable!("whoever has a home core has a stack"),
+            Next::Poll { .. } | Next::Ask(_) => unreachable!("whoever has a home core has a stack"),
             Next::Run { id, co, body, stack_size } => {
                 let co = body
                     .map(|body| {

@@ -1,25 +1,33 @@
 //! What a system, its handles and its coroutines share.
 
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::atomic::{
+    AtomicBool, AtomicUsize,
+    Ordering::{Relaxed, SeqCst},
+};
+use std::sync::{Arc, Mutex, Weak};
 
 use leno_kernel::log::Operation;
-use leno_kernel::user::Panic;
+use leno_kernel::user::{self, Panic};
 use leno_kernel::{
     Object, Reason, Time, Waiter, Wake, current_stack, exit, park, park_until, world,
 };
 
 use crate::call::AnyCall;
 use crate::party::Outsider;
-use crate::table::{Caller, Id, Leavings, Next, Requester, Table, is_asking};
+use crate::table::{Asker, Caller, Id, Next, Question, Requester, Table, Undecided};
 use crate::{Failure, Refusal, helm, turn};
+use leno_kernel::user::{Locked, lock};
 
 /// Is told of failures that reach no caller.
 pub(crate) type Hook = dyn Fn(Failure) + Send + Sync;
 
 /// See the module.
 pub(crate) struct Shared {
+    own: Weak<Shared>,
     table: Mutex<Table>,
+    /// Who runs a policy or the observer: it may not operate on the system. And how many there are.
+    askers: Mutex<Vec<Asker>>,
+    asks: AtomicUsize,
     /// Whether it has ended, as the table says.
     has_ended: Arc<AtomicBool>,
     /// Names the system.
@@ -32,15 +40,23 @@ pub(crate) struct Shared {
 }
 
 /// An operation is performed. However it ends, what it leaves is seen to when the lock is free.
-struct InOperation<'a>(Option<MutexGuard<'a, Table>>);
+struct InOperation<'a> {
+    shared: &'a Shared,
+    table: Option<Locked<'a, Table>>,
+}
 
 impl InOperation<'_> {
+    /// What a policy or an observer has raised.
     #[inline]
     fn end(&mut self) -> Option<Panic> {
-        let mut table = self.0.take()?;
+        let mut table = self.table.take()?;
         let leavings = table.take_leavings();
+        let has_questions = table.has_questions();
         drop(table);
-        leavings.and_then(Leavings::see_to)
+        if let Some(leavings) = leavings {
+            leavings.see_to();
+        }
+        has_questions.then(|| self.shared.consult()).flatten()
     }
 }
 
@@ -61,7 +77,10 @@ fn raise(raised: Option<Panic>) {
 
 impl Shared {
     pub(crate) fn new(table: Table, hook: Option<Box<Hook>>, is_threadless: bool) -> Arc<Shared> {
-        Arc::new(Shared {
+        Arc::new_cyclic(|own| Shared {
+            own: own.clone(),
+            askers: Mutex::default(),
+            asks: AtomicUsize::new(0),
             has_ended: table.has_ended.clone(),
             table: Mutex::new(table),
             object: Object::shared(),
@@ -71,23 +90,8 @@ impl Shared {
         })
     }
 
-    /// # Panics
-    /// When a policy or an observer of this system calls it: they run while it is locked.
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Table> {
-        match self.table.try_lock() {
-            Ok(table) => table,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => self.lock_contended(),
-        }
-    }
-
-    #[cold]
-    fn lock_contended(&self) -> MutexGuard<'_, Table> {
-        assert!(
-            !is_asking(&self.has_ended),
-            "a policy or an observer operates on the flexible system that calls it, which is locked meanwhile"
-        );
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn lock(&self) -> Locked<'_, Table> {
+        lock(&self.table)
     }
 
     /// Whether it has ended, by now perhaps.
@@ -96,7 +100,14 @@ impl Shared {
     }
 
     /// Before an operation: in a world, others may run first.
+    ///
+    /// # Panics
+    /// When a policy or the observer of this system operates on it.
+    #[inline]
     pub(crate) fn point(&self) {
+        if self.asks.load(Relaxed) > 0 {
+            self.refuse_askers();
+        }
         world::point(Operation::Lock, Some(self.object));
     }
 
@@ -117,8 +128,8 @@ impl Shared {
     /// The same for one who has more to do before it goes on with what a policy or an observer has raised: see
     /// [`raise`].
     fn operate_quietly<T>(&self, f: impl FnOnce(&mut Table) -> T) -> (T, Option<Panic>) {
-        let mut operation = InOperation(Some(self.lock()));
-        let result = f(operation.0.as_mut().expect("it is locked"));
+        let mut operation = InOperation { shared: self, table: Some(self.lock()) };
+        let result = f(operation.table.as_mut().expect("it is locked"));
         (result, operation.end())
     }
 
@@ -144,6 +155,134 @@ impl Shared {
         }
         raise(raised);
         result
+    }
+
+    /// Asks the policies and tells the observer that the operations so far leave to do. Returns what they raise.
+    #[cold]
+    #[inline(never)]
+    fn consult(&self) -> Option<Panic> {
+        let mut raised = None;
+        loop {
+            let mut next = self.lock().next_undecided();
+            let has_asked = next.is_some();
+            while let Some(undecided) = next {
+                let panic;
+                (next, panic) = self.decide(undecided);
+                raised = user::first(raised, panic);
+            }
+            if has_asked {
+                self.go_on();
+            }
+            let events = self.lock().take_events();
+            let Some((mut observer, events)) = events else {
+                if has_asked {
+                    continue;
+                }
+                return raised;
+            };
+            let told = self.ask(|| {
+                events.iter().for_each(|(event, seen)| (observer.call)(event, seen.as_ref()));
+            });
+            let gone = match told {
+                Ok(()) => self.lock().put_back(observer),
+                Err(panic) => {
+                    self.lock().is_unobserved();
+                    raised = user::first(raised, Some(panic));
+                    Some(observer)
+                }
+            };
+            user::discard(gone);
+        }
+    }
+
+    /// A3 and A4; with what the policy has raised.
+    fn decide(&self, mut undecided: Undecided) -> (Option<Undecided>, Option<Panic>) {
+        let (place, raised) = match self.ask(|| undecided.ask()) {
+            Ok(place) => (place, None),
+            Err(panic) => {
+                // An exit is none of its faults.
+                if !panic.is_exit() {
+                    user::discard(undecided.depose());
+                }
+                (0, Some(panic))
+            }
+        };
+        let mut table = self.lock();
+        let again = table.decide(undecided, place);
+        let leavings = table.take_leavings();
+        drop(table);
+        if let Some(leavings) = leavings {
+            leavings.see_to();
+        }
+        (again, raised)
+    }
+
+    /// One may have become ready outside of an operation: whoever schedules is told.
+    fn go_on(&self) {
+        if !self.is_threadless {
+            let table = self.lock();
+            let scheduler = table.scheduler.filter(|_| table.is_ready() && !table.is_listening);
+            drop(table);
+            return scheduler.into_iter().for_each(|own| Waiter::Co(own).wake());
+        }
+        let mut table = self.lock();
+        let needs_helper = table.hand_over();
+        let leavings = table.take_leavings();
+        drop(table);
+        if let Some(leavings) = leavings {
+            leavings.see_to();
+        }
+        match self.own.upgrade().filter(|_| needs_helper) {
+            Some(own) => helm::send_helper(&own),
+            None => debug_assert!(!needs_helper, "whoever operates keeps the system"),
+        }
+    }
+
+    /// Q2 and Q3.
+    ///
+    /// # Panics
+    /// With what the policy has raised. It is gone then, and whoever schedules stops the system.
+    pub(crate) fn answer(&self, mut question: Question) -> Next {
+        match self.ask(|| question.ask()) {
+            Ok(place) => self.operate(|table| table.schedule_chosen(question, place)),
+            Err(panic) => {
+                user::discard(question);
+                panic.resume()
+            }
+        }
+    }
+
+    /// Schedules one of those who wait.
+    pub(crate) fn schedule(&self) -> Next {
+        let mut next = self.operate(Table::schedule);
+        while let Next::Ask(question) = next {
+            next = self.answer(question);
+        }
+        next
+    }
+
+    /// Calls a policy or the observer, which may not operate on the system meanwhile.
+    fn ask<R>(&self, f: impl FnOnce() -> R) -> Result<R, Panic> {
+        let own = Asker::here();
+        lock(&self.askers).push(own);
+        self.asks.fetch_add(1, Relaxed);
+        let result = user::call(f);
+        let mut askers = lock(&self.askers);
+        if let Some(place) = askers.iter().rposition(|other| *other == own) {
+            askers.remove(place);
+        }
+        drop(askers);
+        self.asks.fetch_sub(1, Relaxed);
+        result
+    }
+
+    #[cold]
+    fn refuse_askers(&self) {
+        let is_asker = lock(&self.askers).contains(&Asker::here());
+        assert!(
+            !is_asker,
+            "a policy or an observer operates on the flexible system that calls it, which waits for it meanwhile"
+        );
     }
 
     /// A call from outside, by one who waits for what comes of it, and steers meanwhile, if nobody else does
@@ -185,12 +324,12 @@ impl Shared {
     pub(crate) fn report(&self, failure: Failure) {
         match &self.hook {
             Some(hook) => hook(failure),
-            None => self.failures.lock().unwrap_or_else(PoisonError::into_inner).push(failure),
+            None => lock(&self.failures).push(failure),
         }
     }
 
     pub(crate) fn take_failures(&self) -> Vec<Failure> {
-        core::mem::take(&mut self.failures.lock().unwrap_or_else(PoisonError::into_inner))
+        core::mem::take(&mut lock(&self.failures))
     }
 
     /// The coroutine of this system that runs the calling code.

@@ -49,7 +49,7 @@ pub struct System {
 pub struct SystemBuilder {
     name: Option<String>,
     schedule: Option<Box<dyn Schedule>>,
-    observer: Option<Box<Observer>>,
+    observer: Option<Observer>,
     hook: Option<Box<Hook>>,
     is_simula: bool,
 }
@@ -67,11 +67,52 @@ impl SystemBuilder {
         self
     }
 
-    /// Is told of every rule that is applied. It runs while the system is locked, and must not operate on
-    /// it, nor wait; if it does operate, it gets a panic that says so. If it panics, it is gone, and whoever
-    /// operates gets the panic when the operation is done.
-    pub fn observer(mut self, f: impl FnMut(&Event<'_>) + Send + 'static) -> SystemBuilder {
-        self.observer = Some(Box::new(f));
+    /// Tells `f` of every rule that is applied and every operation that is refused, in order, in place of an
+    /// earlier observer.
+    ///
+    /// It is called after the operation, when those whom that wakes were woken, by the one who operates; or by
+    /// another one, who is telling it at that moment. It must not operate on the system, and gets a panic if it
+    /// does; it may look at it, for example by [`System::snapshot`]. If it panics, it is told nothing any more,
+    /// and the operation after which it was called raises the panic. Events wait in memory while it does not
+    /// return.
+    ///
+    /// # Examples
+    /// ```
+    /// use leno_flexible::{Me, System, spinning};
+    /// use std::sync::{Arc, Mutex};
+    ///
+    /// let log = Arc::new(Mutex::new(Vec::new()));
+    /// let own = log.clone();
+    /// let system = System::builder()
+    ///     .observer(move |event| own.lock().unwrap().push(event.to_string()))
+    ///     .build();
+    /// let echo = system.create("echo", spinning(|me: &mut Me<u32, u32>| {
+    ///     let n = me.parameter().unwrap_or(0);
+    ///     me.detach(n);
+    /// }));
+    /// echo.call(7)?;
+    /// drop(system);
+    /// assert!(log.lock().unwrap()[0].contains("'echo'"));
+    /// # Ok::<(), leno_flexible::CallError>(())
+    /// ```
+    pub fn observer(mut self, mut f: impl FnMut(&Event) + Send + 'static) -> SystemBuilder {
+        let call = Box::new(move |event: &Event, _: Option<&Snapshot>| f(event));
+        self.observer = Some(Observer { call, wants_snapshots: false });
+        self
+    }
+
+    /// The same, with the system as it was right after each event. That costs a look at all coroutines for each
+    /// of them.
+    pub fn observer_with_snapshots(
+        mut self,
+        mut f: impl FnMut(&Event, &Snapshot) + Send + 'static,
+    ) -> SystemBuilder {
+        let call = Box::new(move |event: &Event, seen: Option<&Snapshot>| {
+            if let Some(seen) = seen {
+                f(event, seen);
+            }
+        });
+        self.observer = Some(Observer { call, wants_snapshots: true });
         self
     }
 

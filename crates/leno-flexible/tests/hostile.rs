@@ -235,3 +235,168 @@ fn a_parameter_that_nobody_takes_may_use_the_system_when_it_is_dropped() {
         assert!(call.as_mut().poll(&mut Context::from_waker(waker)).is_ready());
     });
 }
+
+/// A coroutine that adds one, for calls from anywhere.
+fn adds(system: &System, name: &'static str) -> Flexible<u32, u32> {
+    system.create(name, |me: &mut Me<u32, u32>| {
+        loop {
+            let n = me.parameter().unwrap_or(0);
+            me.detach(n + 1);
+        }
+    })
+}
+
+#[test]
+fn an_observer_that_does_not_return_keeps_nobody_else_from_operating() {
+    in_time(|| {
+        let (enter, entered) = mpsc::channel();
+        let (leave, left) = mpsc::channel::<()>();
+        let (left, told) = (Mutex::new(left), Arc::new(AtomicUsize::new(0)));
+        let own = told.clone();
+        let system = System::builder()
+            .observer(move |_| {
+                if own.fetch_add(1, SeqCst) == 0 {
+                    enter.send(()).unwrap();
+                    left.lock().unwrap().recv().unwrap();
+                }
+            })
+            .build();
+        let system = Arc::new(system);
+        let there = system.clone();
+        let first = thread::spawn(move || adds(&there, "first"));
+        entered.recv().unwrap();
+        // The other thread is in the observer still.
+        let second = adds(&system, "second");
+        assert_eq!(second.call(1).unwrap(), 2);
+        assert_eq!(system.snapshot().coroutines.len(), 2);
+        assert_eq!(told.load(SeqCst), 1);
+        leave.send(()).unwrap();
+        let first = first.join().unwrap();
+        assert!(told.load(SeqCst) > 1, "what has happened meanwhile is told");
+        assert_eq!(first.call(1).unwrap(), 2);
+    });
+}
+
+#[test]
+fn an_observer_that_suspends_holds_no_lock() {
+    in_time(|| {
+        let kernel = LocalSystem::new();
+        let system = Arc::new(
+            System::builder()
+                .observer(|_| {
+                    if leno_kernel::can_park() {
+                        leno_kernel::yield_now();
+                    }
+                })
+                .build(),
+        );
+        let calls: Vec<_> = ["a", "b", "c"]
+            .into_iter()
+            .map(|name| {
+                let system = system.clone();
+                kernel.spawn(move || adds(&system, name).call(1).unwrap())
+            })
+            .collect();
+        kernel.run().unwrap();
+        for call in calls {
+            assert_eq!(call.join().unwrap(), 2);
+        }
+    });
+}
+
+#[test]
+fn a_policy_may_look_at_its_system_but_not_operate_on_it() {
+    in_time(|| {
+        let place: Arc<OnceLock<Flexible<u32, u32>>> = Arc::default();
+        let refused = Arc::new(AtomicUsize::new(0));
+        let (own, count) = (place.clone(), refused.clone());
+        let system = Arc::new(
+            System::builder()
+                .schedule(move |waiting: &[leno_flexible::policy::Waiting]| {
+                    if let Some(other) = own.get() {
+                        other.look();
+                        let kicked = catch_unwind(AssertUnwindSafe(|| other.kick())).unwrap_err();
+                        assert!(
+                            text(kicked).contains("operates on the flexible system that calls")
+                        );
+                        count.fetch_add(1, SeqCst);
+                    }
+                    waiting.len() - 1
+                })
+                .build(),
+        );
+        let (go, wait) = mpsc::channel::<()>();
+        let wait = Mutex::new(wait);
+        let gate = system.create("gate", move |_: &mut Me<(), ()>| {
+            wait.lock().unwrap().recv().unwrap();
+        });
+        let all = ["a", "b", "c"].map(|name| adds(&system, name));
+        assert!(place.set(all[0].clone()).is_ok());
+        gate.kick().unwrap();
+        all.iter().for_each(|own| own.kick().unwrap());
+        // All three wait by now, and nobody else is active.
+        go.send(()).unwrap();
+        for own in &all {
+            assert_eq!(own.call(4).unwrap(), 5);
+        }
+        assert!(refused.load(SeqCst) > 0, "the policy was not asked");
+    });
+}
+
+#[test]
+fn a_policy_of_requests_is_asked_about_those_that_are_there() {
+    in_time(|| {
+        let system = Arc::new(System::new());
+        let (enter, entered) = mpsc::channel();
+        let (leave, left) = mpsc::channel::<()>();
+        let left = Mutex::new(left);
+        let (go, wait) = mpsc::channel::<()>();
+        let wait = Mutex::new(wait);
+        let asked: Arc<Mutex<Vec<usize>>> = Arc::default();
+        let own = asked.clone();
+        let serves = system
+            .coroutine("serves")
+            .serve(move |pending: &[Pending]| {
+                let mut asked = own.lock().unwrap();
+                asked.push(pending.len());
+                if asked.len() == 1 {
+                    enter.send(()).unwrap();
+                    left.lock().unwrap().recv().unwrap();
+                }
+                pending.len() - 1
+            })
+            .create(move |me: &mut Me<u32, u32>| {
+                loop {
+                    wait.lock().unwrap().recv().unwrap();
+                    let n = me.parameter().unwrap_or(0);
+                    me.detach(n + 1);
+                }
+            });
+        let call = |n| {
+            let serves = serves.clone();
+            thread::spawn(move || serves.call_wait(n).unwrap())
+        };
+        let requests = |n: usize| {
+            while serves.look().requests.len() < n {
+                thread::yield_now();
+            }
+        };
+        let first = call(0);
+        while serves.look().caller.is_none() {
+            thread::yield_now();
+        }
+        let rest = [call(1), call(2)];
+        requests(2);
+        go.send(()).unwrap();
+        // The first one is answered, and its successor is being chosen: another one comes.
+        entered.recv().unwrap();
+        assert_eq!(first.join().unwrap(), 1);
+        let last = call(3);
+        requests(3);
+        leave.send(()).unwrap();
+        (0..3).for_each(|_| go.send(()).unwrap());
+        assert_eq!(last.join().unwrap(), 4);
+        assert_eq!(rest.map(|own| own.join().unwrap()), [2, 3]);
+        assert_eq!(asked.lock().unwrap()[..2], [2, 3], "it is asked again about three");
+    });
+}

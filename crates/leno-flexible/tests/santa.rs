@@ -182,11 +182,10 @@ fn with_a_coroutine(elves: usize, passed: &Arc<AtomicUsize>) {
     let (meetings, passed) = (System::new(), passed.clone());
     let pole = Pole::new(&meetings);
     let is_sleigh = |own: &Pending| own.from.name() == "sleigh";
-    let home = System::builder().observer(move |event| {
+    let home = System::builder().observer_with_snapshots(move |event, seen| {
         if event.what != What::Applied(Rule::AttachCall) {
             return;
         }
-        let seen = event.snapshot();
         let waiting = &seen.get("santa").expect("he is at home").requests;
         match event.by.name() {
             "sleigh" => drop(passed.fetch_add(waiting.len(), SeqCst)),

@@ -139,12 +139,29 @@ pub fn report(what: &'static str, panic: Panic) -> Option<Panic> {
     if panic.is_exit() {
         return Some(panic);
     }
+    drop(tell(what, panic));
+    None
+}
+
+/// Tells the failure hook, or gives back an exit, and a panic that no hook would hear of. For operations that
+/// call user code of others while they wait themselves: they raise what they get back.
+///
+/// # Errors
+/// With the panic, if it is an exit, or if neither the system nor the process has a hook.
+pub fn try_report(what: &'static str, panic: Panic) -> Result<(), Panic> {
+    if panic.is_exit() { Err(panic) } else { tell(what, panic) }
+}
+
+/// Tells the hook and the explored program, or gives the panic back if there is neither.
+fn tell(what: &'static str, panic: Panic) -> Result<(), Panic> {
     let (hook, caller) = hook_here();
     world::saw_panic(what.to_owned(), panic.payload());
-    if let Some(hook) = hook {
-        hook.tell(&Caught { what, caller, panic: &panic });
+    match hook {
+        Some(hook) => hook.tell(&Caught { what, caller, panic: &panic }),
+        None if world::is_here() => {}
+        None => return Err(panic),
     }
-    None
+    Ok(())
 }
 
 /// Tells the failure hook of a panic that nobody waits for; an exit goes on.

@@ -104,7 +104,8 @@ impl Wake for Relay {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        let core = self.core.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        // Taken, as to clone it runs code, too. Once is enough: the next poll brings another one.
+        let core = self.core.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(core) = core {
             core.wake();
         }

@@ -51,7 +51,7 @@ mod header;
 mod post;
 
 use core::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 pub use self::enquiry::Enquiry;
 pub use self::header::Header;
@@ -60,6 +60,7 @@ use self::post::Bell;
 pub use self::post::{Post, PostError};
 use super::ground::{Ground, Site};
 use crate::{AsyncBuilder, AsyncMe, Builder, Flexible, Me};
+use leno_kernel::user::lock;
 
 /// A chord of posts alone: if all are there, what it does with them.
 type Reaction = Arc<dyn Fn() -> Option<Box<dyn FnOnce() + Send>> + Send + Sync>;
@@ -156,10 +157,6 @@ impl Chords {
         let is_own = Arc::ptr_eq(bell, &self.inner.bell);
         assert!(is_own, "'{name}' cannot be in a chord of '{own}', where it was not made");
     }
-}
-
-fn lock(reactions: &Mutex<Vec<Reaction>>) -> std::sync::MutexGuard<'_, Vec<Reaction>> {
-    reactions.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Looks at chords of posts alone. Their bodies run in coroutines of their own, as they may wait, or panic.

@@ -15,8 +15,9 @@
 //! Locks: of two claims, that of whoever accepts first; of a claim and an object's state, the claim first.
 //! No operation of the system is made under either.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
+use leno_kernel::user::{Locked, lock};
 /// See the module.
 pub(super) struct Claim<Q, G>(Mutex<Stage<Q, G>>);
 
@@ -50,8 +51,8 @@ impl<Q, G> Claim<Q, G> {
         Claim(Mutex::new(Stage::Asked(question)))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Stage<Q, G>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> Locked<'_, Stage<Q, G>> {
+        lock(&self.0)
     }
 
     /// Grants it, if it is still asked for and `decide` says so.

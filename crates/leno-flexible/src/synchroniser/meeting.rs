@@ -11,12 +11,13 @@
 
 use core::fmt;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::claim::{Claim, Outcome};
 use super::desk::{self, Desk};
 use super::ground::Ground;
 use crate::CallError;
+use leno_kernel::user::lock;
 
 /// A meeting has not taken place, or not with all: what was brought, or what those brought who were met, and why.
 ///
@@ -88,10 +89,6 @@ struct Room<A, E> {
     accepts: Option<Arc<AcceptClaim<A, E>>>,
     enters: Option<Arc<EnterClaim<A, E>>>,
     is_over: bool,
-}
-
-fn lock<A, E>(room: &Mutex<Room<A, E>>) -> MutexGuard<'_, Room<A, E>> {
-    room.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<A: Send + 'static, E: Send + 'static> Meeting<A, E> {

@@ -6,12 +6,13 @@
 
 use core::fmt;
 use core::time::Duration;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::claim::{Claim, Outcome};
 use super::desk::{self, Desk, Unserved, ask, ask_async};
 use super::ground::Ground;
 use crate::CallError;
+use leno_kernel::user::lock;
 
 /// A count that goes down to zero and no further: whoever wants to go down then waits, and goes in order of
 /// arrival.
@@ -57,10 +58,6 @@ struct State {
 #[must_use = "it goes up again when it is dropped"]
 pub struct Hold {
     inner: Option<Arc<Inner>>,
-}
-
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Semaphore {

@@ -5,12 +5,13 @@
 
 use core::fmt;
 use core::time::Duration;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::claim::{Claim, Outcome};
 use super::desk::{self, Desk, Unserved, ask, ask_async};
 use super::ground::Ground;
 use crate::CallError;
+use leno_kernel::user::lock;
 
 /// A flag that one side waits for to be true and makes false, and the other waits for to be false and makes
 /// true: a buffer for one signal. Those who wait go in order of arrival.
@@ -60,10 +61,6 @@ struct State {
 struct Change {
     inner: Option<Arc<Inner>>,
     side: Side,
-}
-
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl BinarySemaphore {

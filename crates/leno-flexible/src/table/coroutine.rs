@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use leno_kernel::Waiter;
 
-use super::{Caller, Id, Request, Requester, Table};
+use super::{Caller, Id, Requester, Table};
 use crate::call::AnyCall;
 use crate::event::What;
 use crate::{Refusal, Rule, State};
@@ -44,7 +44,7 @@ impl Table {
         let from = self.as_requester(n);
         self.set(n, State::Calling);
         self.cell_mut(n).waits_for = Some(m);
-        self.cell_mut(m).requests.push(Request { from: from.clone(), call: Some(call) });
+        self.request(m, from.clone(), Some(call));
         if self.cell(m).callee.is_some() {
             self.chase(m);
         }

@@ -13,7 +13,7 @@ impl Table {
     /// helm, and m is idle and nobody's. What is to be polled; then the caller is taken.
     pub(crate) fn call_directly(&mut self, m: Id, caller: &mut Option<Caller>) -> Option<Next> {
         let is_quiet = self.active.is_none() && self.queue.is_empty() && !self.is_steered;
-        if !is_quiet || self.is_stopped || self.observer.is_some() {
+        if !is_quiet || self.is_stopped || self.is_observed {
             return None;
         }
         let turn = self.turns + 1;
@@ -37,7 +37,7 @@ impl Table {
     /// helm is left. Else the body is given back.
     pub(crate) fn detach_directly(&mut self, id: Id, stackless: Stackless) -> Option<Stackless> {
         let is_quiet = self.queue.is_empty() && self.awaits_helm.is_empty();
-        if !is_quiet || self.is_stopped || self.observer.is_some() {
+        if !is_quiet || self.is_stopped || self.is_observed {
             return Some(stackless);
         }
         let cell = self.cell_mut(id);

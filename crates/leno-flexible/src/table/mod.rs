@@ -8,14 +8,13 @@
 //!
 //! Invariants, besides those of [`Configuration::check`](crate::model::Configuration::check):
 //! - `active` is the one whose state is active;
-//! - nothing is told to the outside under the lock, but to an observer: whoever is to be woken is put
-//!   into `wakes`, and is woken when the lock is free;
-//! - code of users (policies, observers) that runs under the lock must not operate on the system, and gets a
-//!   panic if it does; what it raises is kept until the operation is done and the lock is free;
-//! - nothing of users is dropped under the lock: it is put into `garbage`.
+//! - no code of users runs under the lock. Wakers are put into `wakes`, what is to be dropped into `garbage`,
+//!   what the observer is to be told into `events`, and those of whose requests a policy has to choose one into
+//!   `undecided`; all of it is seen to when the lock is free (`ask.rs`).
 //!
 //! Deliberately not here: stacks, cores, parking.
 
+mod ask;
 mod coroutine;
 mod direct;
 mod end;
@@ -24,22 +23,20 @@ mod schedule;
 mod snapshot;
 mod stackless;
 
-use core::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::task::Waker;
 
-use leno_kernel::user::{self, Panic};
-use leno_kernel::{Co, Waiter};
+use leno_kernel::{Co, Waiter, user};
 
 use crate::call::AnyCall;
 use crate::event::{Event, Observer, What};
 use crate::party::{Outsider, Party};
-use crate::policy::{Schedule, Serve};
-use crate::{Label, Rule, State};
+use crate::policy::{Pending, Schedule, Serve};
+use crate::{Label, Rule, Snapshot, State};
 
+pub(crate) use ask::{Asker, Question, Undecided};
 pub(crate) use end::Ending;
 pub(crate) use schedule::{Body, Next};
 pub(crate) use stackless::{Leave, Stackless};
@@ -49,16 +46,13 @@ pub(crate) struct Leavings {
     wakes: Vec<Waiter>,
     garbage: Vec<Box<dyn Send>>,
     spent: Option<Arc<dyn AnyCall>>,
-    raised: Option<Panic>,
 }
 
 impl Leavings {
     /// Wakes all who are to be woken, and drops all that is to be dropped, whatever a waker or a destructor
-    /// does. What a policy or an observer has raised is for whoever operates.
-    #[must_use = "whoever operates goes on with it, when all else is done"]
-    pub(crate) fn see_to(mut self) -> Option<Panic> {
+    /// does.
+    pub(crate) fn see_to(mut self) {
         user::wake_all(core::mem::take(&mut self.wakes));
-        self.raised.take()
     }
 }
 
@@ -69,30 +63,6 @@ impl Drop for Leavings {
         }
         user::discard(self.spent.take());
     }
-}
-
-thread_local! {
-    /// The systems whose policies or observers the calling thread runs, while they are locked.
-    static ASKING: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
-}
-
-fn address(has_ended: &Arc<AtomicBool>) -> usize {
-    Arc::as_ptr(has_ended).addr()
-}
-
-/// Calls a policy or an observer, which are asked while the table is locked; what it raises comes when it is not.
-#[inline(never)]
-fn under_lock<R>(has_ended: &Arc<AtomicBool>, f: impl FnOnce() -> R) -> Result<R, Panic> {
-    ASKING.with_borrow_mut(|asking| asking.push(address(has_ended)));
-    let result = catch_unwind(AssertUnwindSafe(f)).map_err(Panic::new);
-    ASKING.with_borrow_mut(|asking| asking.pop());
-    result
-}
-
-/// Whether the calling thread runs a policy or an observer of the system that this belongs to.
-#[inline(never)]
-pub(crate) fn is_asking(has_ended: &Arc<AtomicBool>) -> bool {
-    ASKING.with_borrow(|asking| asking.contains(&address(has_ended)))
 }
 
 /// Which coroutine of a table. One that is gone leaves a number that nobody else gets.
@@ -112,7 +82,16 @@ pub(crate) struct Table {
     active: Option<Id>,
     by_co: HashMap<Co, Id>,
     schedule: Option<Box<dyn Schedule>>,
-    observer: Option<Box<Observer>>,
+    /// Whom events are told, while nobody tells it of some.
+    observer: Option<Observer>,
+    is_observed: bool,
+    wants_snapshots: bool,
+    /// What it is to be told.
+    events: VecDeque<(Event, Option<Snapshot>)>,
+    /// Those that could serve one of several requests, which a policy has to choose.
+    undecided: Vec<Id>,
+    /// The number of the next request.
+    next_request: u64,
     is_simula: bool,
     /// Where a detach without a caller goes in Simula mode: the first that was created.
     main: Option<Id>,
@@ -125,8 +104,6 @@ pub(crate) struct Table {
     garbage: Vec<Box<dyn Send>>,
     /// The same: a call that was answered. Others are with the garbage.
     spent: Option<Arc<dyn AnyCall>>,
-    /// What a policy or an observer has raised; whoever operates gets it when the operation is done.
-    raised: Option<Panic>,
     /// The coroutine that schedules, on a home core.
     pub(crate) scheduler: Option<Co>,
     /// Whether that one looks by itself, so that nobody need wake it.
@@ -153,6 +130,8 @@ pub(crate) struct Cell {
     attached_only: bool,
     priority: i32,
     serve: Option<Box<dyn Serve>>,
+    /// Whether it is among the undecided, or its policy is being asked.
+    is_undecided: bool,
     /// What it runs, until it first does.
     body: Option<Body>,
     /// What it runs if it has no stack, while nobody polls it.
@@ -212,23 +191,28 @@ impl Requester {
 
 /// A request in a local set: a call, which is there then, or a kick.
 struct Request {
+    /// Which one it is.
+    number: u64,
     from: Requester,
     call: Option<Arc<dyn AnyCall>>,
 }
 
 impl Request {
-    fn label(&self) -> Label {
-        if self.call.is_some() { Label::Call } else { Label::Kick }
+    fn as_pending(&self) -> Pending {
+        let label = if self.call.is_some() { Label::Call } else { Label::Kick };
+        Pending { label, from: self.from.party() }
     }
 }
 
 impl Table {
     pub(crate) fn new(
         schedule: Option<Box<dyn Schedule>>,
-        observer: Option<Box<Observer>>,
+        observer: Option<Observer>,
         is_simula: bool,
     ) -> Table {
-        Table { schedule, observer, is_simula, ..Table::default() }
+        let is_observed = observer.is_some();
+        let wants_snapshots = observer.as_ref().is_some_and(|observer| observer.wants_snapshots);
+        Table { schedule, observer, is_observed, wants_snapshots, is_simula, ..Table::default() }
     }
 
     /// Adds a coroutine: `m⟨Q⟩⁻₋`.
@@ -250,6 +234,7 @@ impl Table {
             attached_only,
             priority,
             serve,
+            is_undecided: false,
             body: None,
             stackless: None,
             is_woken: false,
@@ -346,18 +331,12 @@ impl Table {
         self.cell(id).name.clone()
     }
 
-    /// Tells the observer, if there is one.
+    /// Notes what the observer is to be told, if there is one.
     fn tell(&mut self, make: impl FnOnce(&Table) -> (Party, What, Option<Arc<str>>)) {
-        if let Some(mut observer) = self.observer.take() {
+        if self.is_observed {
             let (by, what, on) = make(self);
-            let told = {
-                let event = Event { by, what, on, table: self };
-                under_lock(&self.has_ended, || observer(&event))
-            };
-            match told {
-                Ok(()) => self.observer = Some(observer),
-                Err(panic) => self.failed(Box::new(observer), panic),
-            }
+            let snapshot = self.wants_snapshots.then(|| self.snapshot());
+            self.events.push_back((Event { by, what, on }, snapshot));
         }
     }
 
@@ -368,7 +347,7 @@ impl Table {
 
     /// Tells it of a rule that a coroutine has applied.
     fn tell_own(&mut self, rule: Rule, by: Id, on: Option<Id>) {
-        if self.observer.is_some() {
+        if self.is_observed {
             let by = self.as_requester(by);
             self.tell_rule(rule, &by, on);
         }
@@ -382,11 +361,10 @@ impl Table {
     /// Whoever is to be woken, and what is to be dropped, when the lock is free: mostly nothing.
     pub(crate) fn take_leavings(&mut self) -> Option<Leavings> {
         let is_nothing = self.wakes.is_empty() && self.garbage.is_empty() && self.spent.is_none();
-        (!is_nothing || self.raised.is_some()).then(|| Leavings {
+        (!is_nothing).then(|| Leavings {
             wakes: core::mem::take(&mut self.wakes),
             garbage: core::mem::take(&mut self.garbage),
             spent: self.spent.take(),
-            raised: self.raised.take(),
         })
     }
 
@@ -398,20 +376,17 @@ impl Table {
         }
     }
 
+    /// Puts a request into the local set of m.
+    fn request(&mut self, m: Id, from: Requester, call: Option<Arc<dyn AnyCall>>) {
+        let number = self.next_request;
+        self.next_request += 1;
+        self.cell_mut(m).requests.push(Request { number, from, call });
+    }
+
     /// A waiter that is not woken; a waker is dropped when the lock is free.
     fn discard(&mut self, waiter: Option<Waiter>) {
         if let Some(waker @ Waiter::Waker(_)) = waiter {
             self.garbage.push(Box::new(waker));
-        }
-    }
-
-    /// A policy or an observer has panicked: it is gone, the operation goes on without it, and whoever
-    /// operates gets the panic.
-    fn failed(&mut self, who: Box<dyn Send>, panic: Panic) {
-        self.garbage.push(who);
-        match self.raised {
-            None => self.raised = Some(panic),
-            Some(_) => self.garbage.push(Box::new(panic)),
         }
     }
 

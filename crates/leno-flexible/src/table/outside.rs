@@ -38,8 +38,8 @@ impl Table {
         if let Some(refusal) = self.refuse_outside(&from, m) {
             return Err(refusal);
         }
-        let told = self.observer.is_some().then(|| from.clone());
-        self.cell_mut(m).requests.push(Request { from, call: Some(call) });
+        let told = self.is_observed.then(|| from.clone());
+        self.request(m, from, Some(call));
         let rule = if self.cell(m).callee.is_some() {
             self.chase(m);
             Rule::CallByThreadChain
@@ -64,7 +64,7 @@ impl Table {
             self.wait(k);
         } else {
             let keeper = if leno_context::is_planted("keep") { k } else { m };
-            self.cell_mut(keeper).requests.push(Request { from: from.clone(), call: None });
+            self.request(keeper, from.clone(), None);
         }
         let rule = match (from, state) {
             (Requester::Coroutine(..), State::Idle) => Rule::KickByCoroutine,
@@ -120,8 +120,8 @@ impl Table {
     pub(crate) fn stop(&mut self) {
         self.is_stopped = true;
         self.has_ended.store(true, SeqCst);
-        let observer = self.observer.take();
-        self.garbage.push(Box::new(observer));
+        // What has happened before is still told.
+        self.is_observed = false;
         let ids: Vec<Id> = self.ids().collect();
         for id in ids {
             let coroutine = self.name(id);

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use leno_kernel::policy::{Candidate, Choice, ChoiceKind};
-use leno_kernel::{Co, choose, has_policy};
+use leno_kernel::{Co, has_policy};
 
-use super::{Caller, Id, Request, Requester, Stackless, Table, under_lock};
+use super::{Caller, Id, Question, Request, Requester, Stackless, Table};
 use crate::call::AnyCall;
-use crate::policy::{Pending, Waiting};
+use crate::policy::Waiting;
 use crate::{Rule, State};
 
 /// What a coroutine runs.
@@ -17,6 +16,8 @@ pub(crate) type Body = Box<dyn FnOnce() + Send>;
 pub(crate) enum Next {
     /// Nobody waits, or somebody is active.
     Nobody,
+    /// A policy has to choose: see [`Shared::answer`](crate::shared::Shared::answer).
+    Ask(Question),
     /// One was scheduled and is idle: it is attached-only, and nobody has called it.
     InVain,
     /// This one is active now.
@@ -44,8 +45,15 @@ impl Table {
         if !self.is_ready() {
             return Next::Nobody;
         }
-        let place = self.pick_waiting();
-        let id = self.queue.remove(place).expect("a policy picks one of those who wait");
+        if self.queue.len() > 1 && (self.schedule.is_some() || has_policy()) {
+            return Next::Ask(self.question());
+        }
+        self.schedule_at(0)
+    }
+
+    /// The same, when it is known whom.
+    pub(super) fn schedule_at(&mut self, place: usize) -> Next {
+        let id = self.queue.remove(place).expect("somebody waits there");
         if self.cell(id).attached_only && self.cell(id).caller.is_none() {
             self.set(id, State::Idle);
             self.tell_own(Rule::ScheduleInVain, id, None);
@@ -65,34 +73,7 @@ impl Table {
         Next::Run { id, co: cell.co, body: cell.body.take(), stack_size: cell.stack_size }
     }
 
-    fn pick_waiting(&mut self) -> usize {
-        let len = self.queue.len();
-        if len < 2 {
-            return 0;
-        }
-        if let Some(mut policy) = self.schedule.take() {
-            let waiting: Vec<_> = self.queue.iter().map(|id| self.as_waiting(*id)).collect();
-            let picked = under_lock(&self.has_ended, || {
-                let place = policy.pick(&waiting);
-                assert!(place < len, "a policy picked number {place} of {len} waiting coroutines");
-                place
-            });
-            match picked {
-                Ok(place) => {
-                    self.schedule = Some(policy);
-                    return place;
-                }
-                // Nothing has changed yet.
-                Err(panic) => {
-                    self.garbage.push(Box::new(policy));
-                    panic.resume()
-                }
-            }
-        }
-        pick_by_kernel(len)
-    }
-
-    fn as_waiting(&self, id: Id) -> Waiting {
+    pub(super) fn as_waiting(&self, id: Id) -> Waiting {
         let cell = self.cell(id);
         Waiting {
             name: cell.name.clone(),
@@ -103,19 +84,31 @@ impl Table {
     }
 
     /// 4.17, 4.18. Serves a request, if n is idle and has neither caller nor callee.
+    ///
+    /// If a policy has to choose one of several, it does so when the lock is free, and n is idle until then. What
+    /// others do to n meanwhile are rules that apply to an idle one.
     pub(super) fn attach(&mut self, n: Id) {
+        let is_chosen = self.cell(n).serve.is_some() || has_policy();
+        if self.can_attach(n) && !self.cell(n).is_undecided {
+            if is_chosen && self.cell(n).requests.len() > 1 {
+                self.cell_mut(n).is_undecided = true;
+                self.undecided.push(n);
+            } else {
+                self.attach_at(n, 0);
+            }
+        }
+    }
+
+    pub(super) fn can_attach(&self, n: Id) -> bool {
         let cell = self.cell(n);
         let is_free = cell.caller.is_none() || leno_context::is_planted("attach");
-        if cell.state != State::Idle
-            || !is_free
-            || cell.callee.is_some()
-            || cell.requests.is_empty()
-        {
-            return;
-        }
-        let place = self.pick_request(n);
-        let Request { from, call } = self.cell_mut(n).requests.remove(place);
-        let told = self.observer.is_some().then(|| from.clone());
+        cell.state == State::Idle && is_free && cell.callee.is_none() && !cell.requests.is_empty()
+    }
+
+    /// The same, when it is known which request.
+    pub(super) fn attach_at(&mut self, n: Id, place: usize) {
+        let Request { from, call, .. } = self.cell_mut(n).requests.remove(place);
+        let told = self.is_observed.then(|| from.clone());
         let rule = match call {
             Some(call) => {
                 if let Requester::Coroutine(caller, _) = &from {
@@ -131,33 +124,6 @@ impl Table {
         if let Some(from) = told {
             self.tell_rule(rule, &from, Some(n));
         }
-    }
-
-    fn pick_request(&mut self, n: Id) -> usize {
-        let len = self.cell(n).requests.len();
-        if len < 2 {
-            return 0;
-        }
-        if let Some(mut policy) = self.cell_mut(n).serve.take() {
-            let as_pending = |own: &Request| Pending { label: own.label(), from: own.from.party() };
-            let pending: Vec<_> = self.cell(n).requests.iter().map(as_pending).collect();
-            let picked = under_lock(&self.has_ended, || {
-                let place = policy.pick(&pending);
-                assert!(place < len, "a policy picked number {place} of {len} requests");
-                place
-            });
-            match picked {
-                Ok(place) => {
-                    self.cell_mut(n).serve = Some(policy);
-                    return place;
-                }
-                Err(panic) => {
-                    self.failed(Box::new(policy), panic);
-                    return 0;
-                }
-            }
-        }
-        pick_by_kernel(len)
     }
 
     /// The active coroutine has stopped running without an operation of the system: it waits for
@@ -194,13 +160,4 @@ impl Table {
         self.cell_mut(id).co = Some(co);
         self.by_co.insert(co, id);
     }
-}
-
-/// The first, unless the kernel's policy says otherwise, as in tests that explore.
-fn pick_by_kernel(len: usize) -> usize {
-    if !has_policy() {
-        return 0;
-    }
-    let candidates: Vec<_> = (0..len as u64).map(Candidate::Other).collect();
-    choose(&Choice::new(ChoiceKind::Waiter, None, &candidates))
 }

@@ -1,6 +1,6 @@
 //! A table as it is, for those who look.
 
-use super::{Cell, Id, Table};
+use super::{Cell, Id, Request, Table};
 use crate::snapshot::{Seen, Snapshot};
 
 impl Table {
@@ -19,16 +19,12 @@ impl Table {
     /// One of them.
     pub(crate) fn seen(&self, id: Id) -> Seen {
         let Cell { name, state, caller, callee, waits_for, requests, .. } = self.cell(id);
-        let as_pending = |own: &super::Request| crate::policy::Pending {
-            label: own.label(),
-            from: own.from.party(),
-        };
         Seen {
             name: name.clone(),
             state: *state,
             caller: caller.as_ref().map(|caller| caller.from.party()),
             callee: callee.or(*waits_for).map(|callee| self.name(callee)),
-            requests: requests.iter().map(as_pending).collect(),
+            requests: requests.iter().map(Request::as_pending).collect(),
         }
     }
 }

@@ -59,16 +59,15 @@ impl Mirror {
     }
 
     /// The real system has done something: so must the model.
-    fn see(&mut self, event: &Event<'_>) {
+    fn see(&mut self, event: &Event, snapshot: &Snapshot) {
         // The coroutines that are there from the beginning.
         let Some(by) = self.process(&event.by).filter(|_| self.wrong.is_none()) else { return };
-        let snapshot = event.snapshot();
         let before = self.model.clone();
         let steps = self.steps(event, by);
         let mut wrong = Vec::new();
         for step in steps {
             self.model = before.clone();
-            match self.matches(event, &snapshot, step) {
+            match self.matches(event, snapshot, step) {
                 Ok(()) => {
                     self.note(event, by);
                     return;
@@ -90,7 +89,7 @@ impl Mirror {
     }
 
     /// The steps of the model that may be meant.
-    fn steps(&self, event: &Event<'_>, by: Process) -> Vec<Step> {
+    fn steps(&self, event: &Event, by: Process) -> Vec<Step> {
         match (&event.what, by) {
             (What::Applied(Rule::Schedule | Rule::ScheduleInVain), Process::Coroutine(n)) => {
                 vec![Step::Schedule(n)]
@@ -110,12 +109,7 @@ impl Mirror {
         }
     }
 
-    fn matches(
-        &mut self,
-        event: &Event<'_>,
-        snapshot: &Snapshot,
-        step: Step,
-    ) -> Result<(), String> {
+    fn matches(&mut self, event: &Event, snapshot: &Snapshot, step: Step) -> Result<(), String> {
         if !self.model.steps(&self.program, Freedom::PROMPT).contains(&step) {
             return Err("it cannot happen now".to_owned());
         }
@@ -168,7 +162,7 @@ impl Mirror {
         Ok(())
     }
 
-    fn note(&mut self, event: &Event<'_>, by: Process) {
+    fn note(&mut self, event: &Event, by: Process) {
         let mut seen = self.seen.lock().unwrap();
         seen.steps += 1;
         if let What::Applied(rule) = event.what {
@@ -430,7 +424,8 @@ pub(crate) fn run(mode: Mode, program: &Arc<Program>, seen: &Arc<Mutex<Seen>>) {
         seen.lock().unwrap().configurations.insert(program.begin());
     }
     let observer = mirror.clone();
-    let builder = System::builder().observer(move |event| observer.lock().unwrap().see(event));
+    let builder = System::builder()
+        .observer_with_snapshots(move |event, seen| observer.lock().unwrap().see(event, seen));
     let system = Arc::new(match mode {
         Mode::Home => Real::Home(builder.build()),
         Mode::Threadless => Real::Threadless(builder.threadless()),

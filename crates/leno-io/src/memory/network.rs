@@ -5,8 +5,8 @@ use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::io::{self, ErrorKind};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use leno_context::user;
 use leno_kernel::log::Operation as Kind;
+use leno_kernel::user;
 use leno_kernel::{common_now, thread_number, world};
 
 use super::ambient;
@@ -14,7 +14,6 @@ use super::error::error;
 use super::host::Host;
 use super::link::{Link, Route};
 use super::state::State;
-use crate::user::{raise, wake_all};
 
 /// A network in memory: hosts, and connections and datagrams between them. Clones are the same network.
 ///
@@ -206,7 +205,7 @@ impl Inner {
     /// left half done when it panics; what it raises goes on when the lock is released and all are woken.
     ///
     /// # Panics
-    /// With what a policy or a waker has raised; if a policy uses the network that asks it.
+    /// With what a policy has raised; if a policy uses the network that asks it.
     pub(super) fn with<R>(&self, f: impl FnOnce(&mut State) -> R) -> R {
         let own = thread_number();
         assert!(
@@ -219,20 +218,9 @@ impl Inner {
         let (wakes, unused) = (state.wakes.split_off(0), state.unused.split_off(0));
         self.holder.store(0, Relaxed);
         drop(state);
-        let mut raised = wake_all(wakes);
-        for waiter in unused {
-            raised = user::first(raised, user::try_dispose(waiter).err());
-        }
-        match result {
-            Ok(result) => {
-                raise(raised);
-                result
-            }
-            Err(panic) => {
-                drop(raised);
-                panic.resume()
-            }
-        }
+        user::wake_all(wakes);
+        user::discard_all(unused);
+        result.unwrap_or_else(|panic| panic.resume())
     }
 
     pub(super) fn is_local(&self) -> bool {

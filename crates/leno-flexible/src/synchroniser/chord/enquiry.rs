@@ -3,7 +3,7 @@
 use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use core::time::Duration;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::Inner;
 use super::header::Joined;
@@ -11,6 +11,7 @@ use super::post::Bell;
 use crate::synchroniser::claim::{Claim, Outcome};
 use crate::synchroniser::desk::{self, Desk, answered, ask, ask_async, guarded};
 use crate::{CallError, Failure};
+use leno_kernel::user::lock;
 
 /// A synchronous method of [`Chords`](super::Chords), to be called with an `A` for an `R`.
 ///
@@ -30,10 +31,6 @@ struct Chord<A, R> {
     is_ready: Arc<dyn Fn() -> bool + Send + Sync>,
     /// Takes the messages at once, and then may take its time.
     play: Arc<Play<A, R>>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<A: Send + 'static, R: Send + 'static> Enquiry<A, R> {

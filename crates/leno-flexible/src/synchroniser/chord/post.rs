@@ -7,9 +7,10 @@
 use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use crate::{Flexible, Refusal, State};
+use leno_kernel::user::{Locked, lock};
 
 /// Has a desk look again; or, at the end, end.
 type Rouse = Box<dyn Fn(bool) + Send + Sync>;
@@ -24,8 +25,8 @@ pub(super) struct Bell {
 }
 
 impl Bell {
-    fn lock(&self) -> MutexGuard<'_, Vec<(Arc<AtomicBool>, Arc<Rouse>)>> {
-        self.desks.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> Locked<'_, Vec<(Arc<AtomicBool>, Arc<Rouse>)>> {
+        lock(&self.desks)
     }
 
     pub(super) fn add(&self, waits: Arc<AtomicBool>, rouse: Rouse) {
@@ -70,8 +71,8 @@ pub(super) struct Queue<T> {
 }
 
 impl<T> Queue<T> {
-    fn lock(&self) -> MutexGuard<'_, VecDeque<T>> {
-        self.messages.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> Locked<'_, VecDeque<T>> {
+        lock(&self.messages)
     }
 
     pub(super) fn len(&self) -> usize {

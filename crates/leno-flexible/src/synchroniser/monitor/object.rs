@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 
 use leno_kernel::user::{self, Panic};
 
-use crate::locked::{Locked, lock};
+use leno_kernel::user::{Locked, lock};
 
 /// A request that waits, as a [`Scheduler`] sees it: the oldest of its method.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -15,12 +15,13 @@
 //! lost.
 
 use core::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::Preference;
 use crate::synchroniser::claim::{Claim, Outcome};
 use crate::synchroniser::desk::{self, Desk};
 use crate::synchroniser::ground::Ground;
+use leno_kernel::user::lock;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -92,10 +93,6 @@ impl State {
             Kind::Write => &mut self.writers,
         }
     }
-}
-
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Desks {

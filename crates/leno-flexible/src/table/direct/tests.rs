@@ -58,7 +58,7 @@ impl Side {
             Next::Poll { id, stackless, .. } => self.polled = Some((id, stackless)),
             Next::Nobody => self.table.leave_helm(),
             Next::InVain => self.schedule(),
-            Next::Run { .. } => unreachable!("nobody has a stack"),
+            Next::Run { .. } | Next::Ask(_) => unreachable!("nobody has a stack or a policy"),
         }
     }
 

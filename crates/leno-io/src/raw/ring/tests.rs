@@ -177,10 +177,14 @@ fn landed(ring: &Ring, count: usize) {
     }
 }
 
-/// Runs it in a coroutine, whose core watches the ring: nobody else looks at it meanwhile.
+/// Runs it in a coroutine, whose core watches the ring: nobody else looks at it meanwhile. Panics of wakers go
+/// to a failure hook.
 fn in_a_coroutine(f: impl FnOnce(&Arc<Ring>) + Send + 'static) {
+    in_a_coroutine_of(&LocalSystem::builder().on_failure(|_| ()).build(), f);
+}
+
+fn in_a_coroutine_of(system: &LocalSystem, f: impl FnOnce(&Arc<Ring>) + Send + 'static) {
     let Some(ring) = current() else { return };
-    let system = LocalSystem::new();
     let ended = system.spawn(move || f(&ring));
     system.run().unwrap();
     ended.join().unwrap();
@@ -199,6 +203,22 @@ fn a_waker_that_panics_does_not_end_the_operation_of_another() {
         assert_eq!(read(ring, &silent, None).unwrap(), 10);
         writes.join().unwrap();
         assert_eq!(ring.inner().flights.aloft(), 0);
+        assert!(first.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready());
+    });
+}
+
+#[test]
+fn a_panic_that_no_hook_hears_of_is_raised_where_the_operation_was_taken_back() {
+    in_a_coroutine_of(&LocalSystem::new(), |ring| {
+        let (reader, mut writer) = io::pipe().unwrap();
+        let mut first = reading(ring, reader, &Waker::from(Arc::new(Bomb)));
+        writer.write_all(b"x").unwrap();
+        landed(ring, 1);
+        // Nothing is ever written here: without the panic, the read would wait.
+        let (silent, _writer) = io::pipe().unwrap();
+        let raised = catch_unwind(AssertUnwindSafe(|| read(ring, &silent, None))).unwrap_err();
+        drop(Panic::new(raised));
+        assert_eq!(ring.inner().flights.aloft(), 0, "the system may still write");
         assert!(first.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready());
     });
 }
