@@ -198,3 +198,33 @@ fn a_value_it_is_suspended_with_whose_payload_panics_is_an_error() {
     let image = Image::from_bytes(image.into_bytes()).unwrap();
     assert!(image.yielded::<Bad>(&Options::new()).is_err());
 }
+
+/// Its `Drop` panics unless it is defused; so does that of a sample, by which the shape of the type is found out.
+#[derive(Serialize, Deserialize)]
+struct Fused(u8);
+
+impl Drop for Fused {
+    fn drop(&mut self) {
+        if self.0 == 0 && !std::thread::panicking() {
+            panic_any(Bomb);
+        }
+    }
+}
+
+#[resumable]
+async fn holds(co: &mut Co<u32>) -> u8 {
+    let fused = Fused(7);
+    co.suspend(1).await;
+    fused.0
+}
+
+#[test]
+fn a_type_of_which_a_sample_panics_when_it_is_dropped_is_stored() {
+    for format in [Format::Postcard, Format::Json] {
+        let (mut co, _) = Resumable::start(&mut (), holds, ());
+        let image = co.snapshot(format).unwrap();
+        assert_eq!(co.resume(&mut (), ()), State::Complete(7));
+        let mut co = Resumable::<u32, (), u8>::restore(holds, &image, &Options::new()).unwrap();
+        assert_eq!(co.resume(&mut (), ()), State::Complete(7));
+    }
+}
