@@ -2,13 +2,14 @@
 
 use core::fmt;
 use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use leno_context::interrupt::{self, Unsupported, bound};
+use leno_kernel::user::{self, Panic};
 use leno_kernel::world;
 
 use crate::Budget;
+use crate::section::lock;
 
 /// A coroutine that is bound to a thread of its own.
 ///
@@ -45,7 +46,7 @@ use crate::Budget;
 pub struct Bound<T> {
     name: String,
     baton: &'static bound::Baton,
-    result: Arc<Mutex<Option<std::thread::Result<T>>>>,
+    result: Arc<Mutex<Option<Result<T, Panic>>>>,
 }
 
 /// Why a bound coroutine has come back.
@@ -123,9 +124,11 @@ impl<T: Send + 'static> Bound<T> {
         let own = result.clone();
         let body = move || {
             baton.run(|| {
-                let result = catch_unwind(AssertUnwindSafe(f));
-                *own.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+                let result = user::call(f);
+                *lock(&own) = Some(result);
             });
+            // If nobody else has it any more, the result is dropped here, whatever its `Drop` raises.
+            user::discard(own);
         };
         let spawned = std::thread::Builder::new().name(name.clone()).spawn(body);
         match spawned {
@@ -175,8 +178,8 @@ impl<T> Bound<T> {
     /// The payload of its panic.
     pub fn join(self) -> Result<T, Box<dyn Any + Send>> {
         while self.baton.attach(None) != bound::Turned::Ended {}
-        let result = self.result.lock().unwrap_or_else(PoisonError::into_inner).take();
-        result.expect("it has ended")
+        let result = lock(&self.result).take();
+        result.expect("it has ended").map_err(Panic::into_payload)
     }
 }
 

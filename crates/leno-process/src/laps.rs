@@ -30,9 +30,10 @@ pub struct Laps {
 }
 
 impl Laps {
-    /// Counts; looks at the budget at least every `strip` laps.
+    /// Counts; looks at the budget at least every `strip` laps, of which there is one at least.
     #[inline(always)]
     pub fn new(strip: u32) -> Laps {
+        let strip = strip.max(1);
         let most = most(strip);
         Laps { left: most, most, strip }
     }
@@ -51,9 +52,9 @@ impl Laps {
     /// So many laps more. They may be more than there was room for: those of a loop inside count as well.
     #[inline(always)]
     pub fn add(&mut self, laps: usize) {
-        self.left -= laps as i64;
+        self.left = self.left.saturating_sub_unsigned(laps as u64);
         if self.left <= 0 {
-            self.most = look(self.most - self.left, self.strip);
+            self.most = look(self.most.saturating_sub(self.left), self.strip);
             self.left = self.most;
         }
     }

@@ -37,6 +37,7 @@ mod process;
 mod raw;
 mod rendezvous;
 mod safepoint;
+mod section;
 mod semaphore;
 mod slices;
 mod system;

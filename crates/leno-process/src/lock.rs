@@ -9,6 +9,7 @@ use core::sync::atomic::{
     Ordering::{Acquire, Relaxed, Release},
 };
 
+use leno_context::user::Section;
 use leno_kernel::log::Operation;
 use leno_kernel::{NoPreempt, world};
 
@@ -123,6 +124,16 @@ impl<T> Locked<T> {
     #[inline]
     pub fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
         self.value.with(f)
+    }
+
+    /// The same for what belongs to leno: `f` calls no user code, or debug builds abort.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn section<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+        self.value.with(|value| {
+            let _section = Section::open();
+            f(value)
+        })
     }
 
     /// The value.

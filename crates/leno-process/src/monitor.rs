@@ -11,6 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use leno_kernel::{Exiting, Name};
 
 use crate::Semaphore;
+use crate::section::lock;
 
 /// A value that is entered by one at a time.
 ///
@@ -99,16 +100,14 @@ impl<T> Inside<'_, T> {
     #[track_caller]
     fn come_in(&mut self) -> Result<(), Exiting> {
         self.monitor.entrance.wait()?;
-        self.value = self.monitor.value.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.value = lock(&self.monitor.value).take();
         Ok(())
     }
 
-    /// Whether it was inside.
+    /// Leaves the monitor, if it is inside.
     fn go_out(&mut self) {
         if let Some(value) = self.value.take() {
-            let mut own = self.monitor.value.lock().unwrap_or_else(PoisonError::into_inner);
-            *own = Some(value);
-            drop(own);
+            *lock(&self.monitor.value) = Some(value);
             self.monitor.entrance.signal();
         }
     }

@@ -7,11 +7,11 @@
 
 use core::cell::{Cell, UnsafeCell};
 use core::fmt;
-use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 use core::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+use leno_context::user::Section;
 use leno_context::{control, unwind};
 use leno_kernel::thread_number;
 
@@ -58,13 +58,20 @@ impl<T> Owned<T> {
         let _ = self.owner.compare_exchange(NOBODY, thread_number(), Relaxed, Relaxed);
     }
 
-    /// The value, if it is the calling thread's and nobody is inside.
+    /// Whether it is the calling thread's.
+    #[inline(always)]
+    pub(crate) fn is_own(&self) -> bool {
+        self.owner.load(Relaxed) == thread_number()
+    }
+
+    /// The value, if it is the calling thread's and nobody is inside. No user code may be called inside; debug
+    /// builds notice.
     #[inline(always)]
     pub(crate) fn enter(&self) -> Option<Inside<'_, T>> {
-        if self.owner.load(Relaxed) != thread_number() || self.is_entered.replace(true) {
+        if !self.is_own() || self.is_entered.replace(true) {
             return None;
         }
-        Some(Inside { owned: self, local: PhantomData })
+        Some(Inside { owned: self, _section: Section::open() })
     }
 }
 
@@ -72,7 +79,7 @@ impl<T> Owned<T> {
 pub(crate) struct Inside<'a, T> {
     owned: &'a Owned<T>,
     /// It stays on its thread.
-    local: PhantomData<*const ()>,
+    _section: Section,
 }
 
 impl<T> Deref for Inside<'_, T> {

@@ -11,11 +11,12 @@
 use core::fmt;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use leno_kernel::{Exiting, Name};
+use leno_kernel::{Exiting, Name, user};
 
 use crate::raw::is_exiting;
+use crate::section::lock;
 use crate::{Locked, Semaphore};
 
 /// One who accepts calls.
@@ -98,6 +99,8 @@ enum Stage<I, O> {
     Over,
     /// The task was made to exit.
     Exited,
+    /// The caller was made to exit while the task had it: nobody waits for the answer.
+    Left,
 }
 
 /// An entry was not called.
@@ -208,12 +211,19 @@ impl Default for Task {
 impl<I, O> Oldest for Queue<I, O> {
     /// Those that were taken back are forgotten.
     fn oldest(&self) -> Option<usize> {
-        self.calls.with(|calls| {
-            while calls.waiting.front().is_some_and(|(_, call)| !call.is_called()) {
-                calls.waiting.pop_front();
+        let taken_back = |calls: &mut Calls<I, O>| {
+            calls
+                .waiting
+                .pop_front_if(|(_, call)| !call.is_called())
+                .ok_or_else(|| calls.waiting.front().map(|(arrival, _)| *arrival))
+        };
+        loop {
+            // Dropped when the lock is free.
+            match self.calls.section(taken_back) {
+                Ok(call) => drop(call),
+                Err(oldest) => return oldest,
             }
-            calls.waiting.front().map(|(arrival, _)| *arrival)
-        })
+        }
     }
 }
 
@@ -229,7 +239,9 @@ impl<I, O> Entry<I, O> {
 
     /// How many calls wait.
     pub fn count(&self) -> usize {
-        self.queue.calls.with(|calls| calls.waiting.iter().filter(|(_, c)| c.is_called()).count())
+        self.queue
+            .calls
+            .section(|calls| calls.waiting.iter().filter(|(_, c)| c.is_called()).count())
     }
 
     /// Accepts the oldest call: runs `body` with its input while the caller waits, and answers.
@@ -238,7 +250,7 @@ impl<I, O> Entry<I, O> {
     /// When nobody has called.
     pub fn try_accept(&self, body: impl FnOnce(I) -> O) -> Result<(), AcceptError> {
         loop {
-            let next = self.queue.calls.with(|calls| calls.waiting.pop_front());
+            let next = self.queue.calls.section(|calls| calls.waiting.pop_front());
             let (_, call) = next.ok_or(AcceptError::NoCall)?;
             let Some(input) = call.accept() else { continue };
             let answers = Answers(&call);
@@ -284,24 +296,38 @@ impl<I, O> Drop for Answers<'_, I, O> {
 }
 
 impl<I, O> Call<I, O> {
-    fn stage(&self) -> MutexGuard<'_, Stage<I, O>> {
-        self.stage.lock().unwrap_or_else(PoisonError::into_inner)
+    fn is_called(&self) -> bool {
+        matches!(*lock(&self.stage), Stage::Called(_))
     }
 
-    fn is_called(&self) -> bool {
-        matches!(*self.stage(), Stage::Called(_))
+    /// Gives back the stage before. What is in it belongs to users: it is dropped when the lock is free.
+    fn replace(
+        &self,
+        next: impl FnOnce(&Stage<I, O>) -> Option<Stage<I, O>>,
+    ) -> Option<Stage<I, O>> {
+        let mut stage = lock(&self.stage);
+        let next = next(&stage)?;
+        Some(core::mem::replace(&mut *stage, next))
     }
 
     /// The input, if it was not taken back.
     fn accept(&self) -> Option<I> {
-        match core::mem::replace(&mut *self.stage(), Stage::Accepted) {
-            Stage::Called(input) => Some(input),
+        let next = |stage: &_| matches!(stage, Stage::Called(_)).then_some(Stage::Accepted);
+        match self.replace(next) {
+            Some(Stage::Called(input)) => Some(input),
             _ => None,
         }
     }
 
+    /// Settles an accepted call. An answer that nobody waits for is dropped; what that raises goes to the
+    /// failure hook.
     fn settle(&self, stage: Stage<I, O>) {
-        *self.stage() = stage;
+        let mut unused = Some(stage);
+        self.replace(|stage| match stage {
+            Stage::Left => None,
+            _ => unused.take(),
+        });
+        user::discard(unused);
         self.done.signal();
     }
 }
@@ -324,7 +350,7 @@ impl<I, O> Caller<I, O> {
         let call = Call { stage: Mutex::new(Stage::Called(input)), done: Semaphore::new(0) };
         let call = Arc::new(call);
         let arrival = queue.task.calls.fetch_add(1, SeqCst);
-        let is_open = queue.calls.with(|calls| {
+        let is_open = queue.calls.section(|calls| {
             if calls.is_open {
                 calls.waiting.push_back((arrival, call.clone()));
             }
@@ -337,26 +363,25 @@ impl<I, O> Caller<I, O> {
                 return Err(CallError::Exiting(name.clone()));
             }
         }
-        match core::mem::replace(&mut *call.stage(), Stage::Over) {
-            Stage::Done(output) => Ok(output),
-            Stage::Called(input) => Err(CallError::Gone(name.clone(), input)),
-            Stage::Exited => Err(CallError::Exited(name.clone())),
-            Stage::Accepted | Stage::Over => Err(CallError::Failed(name.clone())),
+        match call.replace(|_| Some(Stage::Over)) {
+            Some(Stage::Done(output)) => Ok(output),
+            Some(Stage::Called(input)) => Err(CallError::Gone(name.clone(), input)),
+            Some(Stage::Exited) => Err(CallError::Exited(name.clone())),
+            _ => Err(CallError::Failed(name.clone())),
         }
     }
 }
 
-/// Takes a call back that was not accepted, when its caller unwinds.
+/// Takes a call back that was not accepted, when its caller unwinds. An answer that is there already is dropped: what
+/// that raises goes to the failure hook, since a second panic would end the process.
 struct TakesBack<'a, I, O>(&'a Call<I, O>);
 
 impl<I, O> Drop for TakesBack<'_, I, O> {
     fn drop(&mut self) {
-        let mut stage = self.0.stage();
-        if let Stage::Called(_) = *stage {
-            let input = core::mem::replace(&mut *stage, Stage::Over);
-            drop(stage);
-            drop(input);
-        }
+        let before = self.0.replace(|stage| {
+            Some(if let Stage::Accepted = stage { Stage::Left } else { Stage::Over })
+        });
+        user::discard(before);
     }
 }
 
@@ -378,7 +403,7 @@ impl<I, O> Drop for Caller<I, O> {
 impl<I, O> Drop for Entry<I, O> {
     /// Nobody accepts any more: whoever waits gets its input back.
     fn drop(&mut self) {
-        let waiting = self.queue.calls.with(|calls| {
+        let waiting = self.queue.calls.section(|calls| {
             calls.is_open = false;
             core::mem::take(&mut calls.waiting)
         });

@@ -88,15 +88,15 @@ impl Semaphore {
 
     /// Takes a permit, if there is one.
     pub fn try_wait(&self) -> bool {
-        self.line.with(Line::take)
+        self.line.section(Line::take)
     }
 
-    /// Gives a permit (V): to whoever waits longest, or to keep.
+    /// Gives a permit (V): to whoever waits longest, or to keep. There are `usize::MAX` at most.
     pub fn signal(&self) {
-        let next = self.line.with(|line| {
+        let next = self.line.section(|line| {
             let next = line.waiting.pop_front();
             if next.is_none() && self.keeps {
-                line.permits += 1;
+                line.permits = line.permits.saturating_add(1);
             }
             next
         });
@@ -107,17 +107,22 @@ impl Semaphore {
 
     /// How many wait.
     pub fn waiting(&self) -> usize {
-        self.line.with(|line| line.waiting.len())
+        self.line.section(|line| line.waiting.len())
     }
 
     fn take_or_stand(&self) -> Option<Place> {
-        self.line.with(|line| if line.take() { None } else { Some(line.stand(Waiter::current())) })
+        if self.try_wait() {
+            return None;
+        }
+        // It panics where nobody can wait: before the lock is taken.
+        let waiter = Waiter::current();
+        self.line.section(|line| if line.take() { None } else { Some(line.stand(waiter)) })
     }
 
     /// Stands in line, whatever there is.
     pub(crate) fn stand(&self) -> Place {
         let waiter = Waiter::current();
-        self.line.with(|line| line.stand(waiter))
+        self.line.section(|line| line.stand(waiter))
     }
 
     /// Waits to be taken out of the line.
@@ -125,14 +130,14 @@ impl Semaphore {
     pub(crate) fn await_turn(&self, place: Place) -> Result<(), Exiting> {
         loop {
             let wake = park_on(Reason::Lock(self.sign.object()), &self.sign);
-            let is_waiting = self.line.with(|line| line.holds(place));
+            let is_waiting = self.line.section(|line| line.holds(place));
             if wake != Wake::Exit {
                 if is_waiting {
                     continue;
                 }
                 return Ok(());
             }
-            if is_waiting && self.line.with(|line| line.leave(place)) {
+            if is_waiting && self.line.section(|line| line.leave(place)) {
                 return Err(exit());
             }
             self.signal();

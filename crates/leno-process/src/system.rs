@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 
 use leno_kernel::{
-    BuildError, Co, Exiting, JoinHandle, Object, block_on, current_system, yield_now,
+    BuildError, Co, Exiting, JoinHandle, Object, block_on, current_system, user, yield_now,
 };
 
 use crate::process::{Ended, Group, Origin, Plan, Prepared, Process, once};
@@ -144,6 +144,11 @@ impl SystemBuilder {
         if self.cores == 0 {
             return Err(BuildError::NoCores);
         }
+        let name = |place| format!("{}-{place}", self.name);
+        let cores: Result<Vec<_>, _> =
+            (0..self.cores).map(|place| Core::fork(name(place))).collect();
+        // The machine has given so many threads, so there is memory for a queue each.
+        let cores = cores?;
         let queue = Queue {
             placed: (0..self.cores).map(|_| VecDeque::new()).collect(),
             idle: vec![None; self.cores],
@@ -156,10 +161,6 @@ impl SystemBuilder {
             queue: Locked::new(queue),
             only: OnceLock::new(),
         });
-        let name = |place| format!("{}-{place}", self.name);
-        let cores: Result<Vec<_>, _> =
-            (0..self.cores).map(|place| Core::fork(name(place))).collect();
-        let cores = cores?;
         let begin = |(place, core): (usize, &Core)| {
             let schedule = schedule.clone();
             core.attach(move || schedule.run(place))
@@ -299,33 +300,33 @@ impl Schedule {
     pub(crate) fn add(&self, place: Option<usize>, body: Prepared) {
         if self.only.get().is_some_and(|only| current_system().as_ref() == Some(only)) {
             // If the core is full, the body is dropped, by which the process ends.
-            drop(body.spawn());
+            body.spawn_quietly();
             return;
         }
-        self.queue.with(|queue| match place {
+        self.queue.section(|queue| match place {
             Some(place) => queue.placed[place].push_back(body),
             None => queue.common.push_back(body),
         });
         let places = place.map_or(0..self.cores, |place| place..place + 1);
         for place in places {
-            let idle = self.queue.with(|queue| queue.idle.get_mut(place).and_then(Option::take));
+            let idle = self.queue.section(|queue| queue.idle.get_mut(place).and_then(Option::take));
             if let Some(idle) = idle {
-                idle.wake();
+                user::wake_waker(idle);
             }
         }
     }
 
     fn close(&self) {
-        let idle = self.queue.with(|queue| {
+        let idle = self.queue.section(|queue| {
             queue.is_closed = true;
             core::mem::take(&mut queue.idle)
         });
-        idle.into_iter().flatten().for_each(Waker::wake);
+        idle.into_iter().flatten().for_each(user::wake_waker);
     }
 
     fn take(&self, place: usize) -> Option<Prepared> {
         self.queue
-            .with(|queue| queue.placed[place].pop_front().or_else(|| queue.common.pop_front()))
+            .section(|queue| queue.placed[place].pop_front().or_else(|| queue.common.pop_front()))
     }
 
     /// The scheduler of one core.
@@ -347,7 +348,7 @@ impl Schedule {
         loop {
             while let Some(body) = self.take(place) {
                 // If the core is full, the body is dropped, by which the process ends.
-                drop(body.spawn());
+                body.spawn_quietly();
                 // Those that run have a turn before the next one starts, and other cores time to take it.
                 yield_now();
             }
@@ -371,9 +372,7 @@ impl Schedule {
             if (ready.is_none() || slices.is_multiple_of(SLICES))
                 && let Some(body) = self.take(place)
             {
-                let options = body.options().clone();
-                // If the core is full, the body is dropped, by which the process ends.
-                drop(sink.spawn(&options, move || body.run()));
+                body.spawn_into(&sink);
             }
             slices = slices.wrapping_add(1);
             let next = match ready {
@@ -392,13 +391,17 @@ impl Schedule {
     /// Whether there is something in the queue for this core, and whether nothing will come any more. The
     /// scheduler is woken when that changes.
     fn look(&self, place: usize, context: &mut Context<'_>) -> (bool, bool) {
-        self.queue.with(|queue| {
+        let waker = context.waker().clone();
+        let (has_work, is_closed, unused) = self.queue.section(|queue| {
             let has_work = !queue.placed[place].is_empty() || !queue.common.is_empty();
-            if !queue.is_closed {
-                queue.idle[place] = (!has_work).then(|| context.waker().clone());
+            if queue.is_closed {
+                return (has_work, true, Some(waker));
             }
-            (has_work, queue.is_closed)
-        })
+            let idle = (!has_work).then_some(waker);
+            (has_work, false, core::mem::replace(&mut queue.idle[place], idle))
+        });
+        user::discard(unused);
+        (has_work, is_closed)
     }
 
     /// Waits for one of its processes to be ready, or for something in the queue.
@@ -415,5 +418,16 @@ impl Schedule {
             }
             if is_closed { Poll::Ready(Next::End) } else { Poll::Pending }
         }))
+    }
+}
+
+impl Drop for Schedule {
+    /// Processes that were never started end here, whatever dropping their states raises.
+    fn drop(&mut self) {
+        let bodies = self.queue.section(|queue| {
+            let placed = core::mem::take(&mut queue.placed);
+            placed.into_iter().flatten().chain(core::mem::take(&mut queue.common))
+        });
+        user::discard_all(bodies);
     }
 }

@@ -4,7 +4,8 @@ use core::fmt;
 use core::time::Duration;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 
-use leno_context::interrupt;
+use leno_context::{interrupt, last_words};
+use leno_kernel::user::{self, Panic};
 use leno_kernel::{Co, Name, Overdue, Watch};
 
 /// A thread that watches the slices of all systems, and reports coroutines that miss theirs: which run
@@ -77,7 +78,8 @@ pub struct Place {
 }
 
 impl Watchdog {
-    /// Starts one that calls `report` for each slice that is this late or later.
+    /// Starts one that calls `report` for each slice that is this late or later. A panic of `report` goes to the
+    /// failure hook of the process (`leno_kernel::user::on_failure`), and the watchdog goes on.
     ///
     /// # Errors
     /// When the machine gives no thread.
@@ -96,10 +98,14 @@ impl Watchdog {
                 for overdue in overdue {
                     if !reported.contains(&overdue.due) {
                         reported.push(overdue.due);
-                        report(Missed::of(&watch, overdue));
+                        let missed = Missed::of(&watch, overdue);
+                        if let Err(panic) = user::call(|| report(missed)) {
+                            user::failed("a report of a watchdog", panic);
+                        }
                     }
                 }
             }
+            user::discard(report);
         };
         let thread = std::thread::Builder::new().name("leno-watchdog".to_owned()).spawn(body)?;
         Ok(Watchdog { end: Some(end), thread: Some(thread) })
@@ -110,17 +116,19 @@ impl Watchdog {
     /// # Errors
     /// As [`Self::start`].
     pub fn to_stderr(patience: Duration) -> std::io::Result<Watchdog> {
-        Watchdog::start(patience, |missed| eprintln!("leno: {missed}"))
+        Watchdog::start(patience, |missed| last_words::say(format_args!("{missed}")))
     }
 }
 
-/// Ends it.
+/// Ends it, and waits for a report that it is about; one that drops the watchdog itself is not waited for.
 impl Drop for Watchdog {
     fn drop(&mut self) {
         drop(self.end.take());
-        if let Some(thread) = self.thread.take() {
-            // What a report has panicked with was printed.
-            let _ended = thread.join();
+        let own = std::thread::current().id();
+        if let Some(thread) = self.thread.take().filter(|thread| thread.thread().id() != own)
+            && let Err(payload) = thread.join()
+        {
+            drop(Panic::new(payload));
         }
     }
 }
@@ -131,7 +139,7 @@ impl Missed {
         // If another slice has begun meanwhile, it says nothing about this one.
         let is_same = watch.overdue(Duration::ZERO).iter().any(|now| now.due == overdue.due);
         let place = sample.filter(|_| is_same).and_then(|sample| {
-            let returns = sample.stack.iter().map(|word| word - 1);
+            let returns = sample.stack.iter().map(|word| word.wrapping_sub(1));
             place(std::iter::once(sample.counter).chain(returns))
         });
         let Overdue { co, name, site, system, late, .. } = overdue;

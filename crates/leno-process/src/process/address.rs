@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use leno_kernel::Name;
 
-use super::mailbox::{About, Mailbox};
+use super::about::About;
+use super::mailbox::Mailbox;
 use super::{Process, Refused, Status};
 
 /// Where a process is called. When the last one is dropped, nobody can call it any more: the process

@@ -7,11 +7,12 @@
 use core::hash::{BuildHasherDefault, Hasher};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use leno_kernel::{Co, Name, current_stack};
 
-use super::mailbox::About;
+use super::about::About;
+use crate::section::lock;
 
 /// Whose reply each process waits for, as far as it waits without a limit.
 static WAITS: Mutex<Option<Table>> = Mutex::new(None);
@@ -50,8 +51,8 @@ pub(super) fn waits_for(callee: &Arc<About>) -> Result<Waits, Vec<Name>> {
     let Some(own) = current_stack().filter(|own| place(own.bits()).load(Relaxed) > 0) else {
         return Ok(Waits(None));
     };
-    let mut waits = WAITS.lock().unwrap_or_else(PoisonError::into_inner);
-    let waits = waits.get_or_insert_default();
+    let mut locked = lock(&WAITS);
+    let waits = locked.get_or_insert_default();
     let mut next = Some(callee);
     while let Some(about) = next {
         if about.is(own) {
@@ -59,7 +60,9 @@ pub(super) fn waits_for(callee: &Arc<About>) -> Result<Waits, Vec<Name>> {
         }
         next = waits.get(&about.co_bits());
     }
-    waits.insert(own.bits(), callee.clone());
+    let before = waits.insert(own.bits(), callee.clone());
+    drop(locked);
+    drop(before);
     Ok(Waits(Some(own)))
 }
 
@@ -73,7 +76,7 @@ fn circle(first: &Arc<About>, own: Co, waits: &Table) -> Vec<Name> {
 impl Drop for Waits {
     fn drop(&mut self) {
         if let Some(own) = self.0 {
-            let mut waits = WAITS.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut waits = lock(&WAITS);
             let callee = waits.as_mut().and_then(|waits| waits.remove(&own.bits()));
             drop(waits);
             drop(callee);

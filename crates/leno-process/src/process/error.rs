@@ -3,6 +3,7 @@
 use core::fmt;
 
 use leno_kernel::Name;
+use leno_kernel::user::{self, Panic};
 
 /// An entry was not called; the arguments come back.
 #[derive(Clone, PartialEq, Eq)]
@@ -59,3 +60,15 @@ impl<A> fmt::Debug for Refused<A> {
 }
 
 impl<A> std::error::Error for Refused<A> {}
+
+/// Drops calls that were not served, all of them: what they raise goes to the failure hook. Returns an exit, which
+/// goes on.
+pub(super) fn drop_all<M>(calls: impl IntoIterator<Item = M>) -> Option<Panic> {
+    let mut exit = None;
+    for call in calls {
+        if let Err(panic) = user::try_dispose(call) {
+            exit = user::first(exit, user::report("a call that was not served", panic));
+        }
+    }
+    exit
+}

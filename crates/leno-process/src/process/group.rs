@@ -9,9 +9,11 @@
 use core::any::Any;
 use core::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
-use leno_kernel::{Exiting, Name, Object, Reason, Waiter, Wake, exit, park};
+use leno_kernel::{Exiting, Name, Object, Reason, Waiter, Wake, exit, park, user};
+
+use crate::section::lock;
 
 /// See the module.
 #[derive(Default)]
@@ -69,7 +71,7 @@ pub struct Ended {
 
 impl Group {
     fn with<R>(&self, f: impl FnOnce(&mut Inner) -> R) -> R {
-        f(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner))
+        f(&mut lock(&self.inner))
     }
 
     /// A process joins. Says whether the group is stopped already.
@@ -93,11 +95,10 @@ impl Group {
         self.busy.fetch_add(1, SeqCst);
     }
 
-    /// One waits for a call.
-    pub(crate) fn idle(&self) {
-        if self.busy.fetch_sub(1, SeqCst) == 1 {
-            self.wake();
-        }
+    /// One waits for a call. Whether it was the last: then [`Self::wake`] is called, under no lock.
+    #[must_use = "those who wait are to be woken"]
+    pub(crate) fn idle(&self) -> bool {
+        self.busy.fetch_sub(1, SeqCst) == 1
     }
 
     /// One has ended, and is not counted as busy any more.
@@ -115,9 +116,10 @@ impl Group {
         self.with(|inner| inner.failures.push(failure));
     }
 
-    fn wake(&self) {
+    /// Wakes those who wait until all are idle, or have ended.
+    pub(crate) fn wake(&self) {
         let waiters = self.with(|inner| core::mem::take(&mut inner.waiters));
-        waiters.into_iter().for_each(Waiter::wake);
+        user::wake_all(waiters);
     }
 
     /// Stops all of them.
@@ -150,5 +152,13 @@ impl Group {
         let (failures, restarts) =
             self.with(|inner| (core::mem::take(&mut inner.failures), inner.restarts));
         Ended { started: self.started.load(SeqCst), restarts, failures }
+    }
+}
+
+impl Drop for Group {
+    /// Nobody has asked for the failures: their payloads are dropped, whatever they raise.
+    fn drop(&mut self) {
+        let failures = self.with(|inner| core::mem::take(&mut inner.failures));
+        user::discard_all(failures);
     }
 }

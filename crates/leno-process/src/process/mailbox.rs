@@ -29,77 +29,38 @@
 //!    counts itself out after it has said that it is asleep: for a moment it may count twice, never less than
 //!    once while there is a call.
 //!
+//! One that waits by another coroutine than its own waits behind the lock; meanwhile `far` sends all callers there.
+//!
 //! In a world, where threads are played, and in mailboxes with a limit, all calls go behind the lock; so
 //! do all of a process that may move to another thread, on a coroutine of its own.
 
+use core::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::atomic::{
-    AtomicBool, AtomicU8, AtomicU64,
+    AtomicBool, AtomicU8,
     Ordering::{Relaxed, SeqCst},
 };
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use leno_kernel::log::Operation;
-use leno_kernel::{Co, Name, Object, Reason, Sign, Waiter, Wake};
+use leno_kernel::user::{self, Panic};
+use leno_kernel::{Co, Name, Reason, Waiter, Wake};
 use leno_kernel::{current, current_on_own_stack, current_stack, exit, is_planted, park_on, world};
 
-use super::deadlock;
+use super::about::{About, Fail};
+use super::error::drop_all;
 use super::group::{Group, Stop};
 use super::{Refusal, Refused, Status};
-use crate::raw::Owned;
+use crate::raw::{Inside, Owned};
+use crate::section::{Sectioned, lock};
 use crate::step;
 
-/// What others may know of a process.
-pub(crate) struct About {
-    pub(crate) name: Name,
-    pub(crate) sign: Sign,
-    /// Which coroutine it is; 0 before it has started.
-    co: AtomicU64,
-    /// Its mailbox.
-    own: OnceLock<Weak<dyn Fail>>,
-}
-
-/// What takes no calls any more when its process fails or exits: a mailbox.
-pub(crate) trait Fail: Send + Sync {
-    fn fail(&self, why: Refusal);
-}
-
-impl About {
-    /// Whether this coroutine is the process.
-    pub(crate) fn is(&self, co: Co) -> bool {
-        self.co.load(Relaxed) == co.bits()
-    }
-
-    pub(crate) fn co_bits(&self) -> u64 {
-        self.co.load(Relaxed)
-    }
-
-    /// An answer is dropped by a panic or an exit. If that is the process's own, it takes no calls any more,
-    /// unless it will begin again.
-    #[cold]
-    pub(crate) fn fails(&self, why: Refusal) {
-        if current().is_some_and(|co| self.is(co))
-            && let Some(own) = self.own.get().and_then(Weak::upgrade)
-        {
-            own.fail(why);
-        }
-    }
-}
-
-impl Drop for About {
-    fn drop(&mut self) {
-        let co = *self.co.get_mut();
-        if co != 0 {
-            deadlock::is_no_process(co);
-        }
-    }
-}
-
 /// Why callers of the process's own thread may not use `near`, in bits: there are calls behind the lock,
-/// it takes no more calls, it has a limit.
+/// it takes no more calls, it has a limit, it waits behind the lock.
 const CALLS: u8 = 1;
 const CLOSED: u8 = 2;
 const LIMITED: u8 = 4;
+const AWAITED: u8 = 8;
 
 pub(crate) struct Mailbox<M> {
     pub(crate) about: Arc<About>,
@@ -159,7 +120,7 @@ impl<M: Send + 'static> Mailbox<M> {
     pub(crate) fn settled(self) -> Arc<Mailbox<M>> {
         let mailbox = Arc::new(self);
         let own: Weak<Mailbox<M>> = Arc::downgrade(&mailbox);
-        let _ = mailbox.about.own.set(own);
+        mailbox.about.settle(own);
         mailbox
     }
 }
@@ -171,8 +132,6 @@ impl<M> Mailbox<M> {
         refuses: bool,
         group: Option<Arc<Group>>,
     ) -> Mailbox<M> {
-        let sign = Sign::new(Object::shared());
-        sign.set_name(name.clone());
         let inner = Inner {
             queue: VecDeque::new(),
             unserved: 0,
@@ -183,7 +142,7 @@ impl<M> Mailbox<M> {
             server: None,
             callers: VecDeque::new(),
         };
-        let about = Arc::new(About { name, sign, co: AtomicU64::new(0), own: OnceLock::new() });
+        let about = Arc::new(About::new(name));
         let far = AtomicU8::new(if capacity == usize::MAX { 0 } else { LIMITED });
         let near = Owned::new(Near { calls: VecDeque::new() });
         let inner = Mutex::new(inner);
@@ -207,8 +166,9 @@ impl<M> Mailbox<M> {
         self.far.store(self.far.load(Relaxed) & !unset | set, SeqCst);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner<M>> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    #[track_caller]
+    fn lock(&self) -> Sectioned<'_, Inner<M>> {
+        lock(&self.inner)
     }
 
     fn has_limit(&self) -> bool {
@@ -231,8 +191,7 @@ impl<M> Mailbox<M> {
     /// The process has started, on the calling coroutine.
     pub(crate) fn begin(&self) {
         if let Some(co) = current() {
-            self.about.co.store(co.bits(), Relaxed);
-            deadlock::is_process(co.bits());
+            self.about.begin(co);
         }
         if let Some(own) = current_on_own_stack() {
             let _ = self.sleeper.set(own);
@@ -247,7 +206,7 @@ impl<M> Mailbox<M> {
         Refused { why, process: self.about.name.clone(), arguments: message }
     }
 
-    /// Puts a call in.
+    /// Puts a call in. `make` is called first, and where every invariant holds: it may be anything.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn post(&self, make: impl FnOnce() -> M) -> Result<(), Refused<M>> {
@@ -255,17 +214,54 @@ impl<M> Mailbox<M> {
         if world::is_observed() {
             world::point(Operation::Send, Some(self.about.sign.object()));
         }
-        if self.far.load(Relaxed) == 0
-            && let Some(mut near) = self.near.enter()
-        {
-            push(&mut near.calls, make);
-            drop(near);
-            if self.is_asleep.load(Relaxed) {
-                self.wake();
+        if self.far.load(Relaxed) == 0 && self.near.is_own() {
+            let call = make();
+            if let Some(mut near) = self.near()
+                && has_room(&near.calls)
+            {
+                near.calls.push_back(call);
+                drop(near);
+                if self.is_asleep.load(Relaxed) {
+                    self.wake();
+                }
+                return Ok(());
             }
+            // It grows, or `make` has let others call.
+            return self.post_later(Box::new(call));
+        }
+        self.post_elsewhere(make())
+    }
+
+    /// The calls of the process's own thread, if the calling code may add to them.
+    #[inline(always)]
+    fn near(&self) -> Option<Inside<'_, Near<M>>> {
+        if self.far.load(Relaxed) != 0 {
+            return None;
+        }
+        self.near.enter()
+    }
+
+    #[cold]
+    #[track_caller]
+    #[allow(
+        clippy::boxed_local,
+        reason = "a call whose address nobody needs is made where it stays"
+    )]
+    fn post_later(&self, call: Box<M>) -> Result<(), Refused<M>> {
+        self.post_elsewhere(*call)
+    }
+
+    /// Puts a call in that there is no room for in `near`, or that cannot go there.
+    #[inline(never)]
+    #[track_caller]
+    fn post_elsewhere(&self, call: M) -> Result<(), Refused<M>> {
+        if let Some(mut near) = self.near() {
+            near.calls.push_back(call);
+            drop(near);
+            self.wake();
             return Ok(());
         }
-        self.post_behind_the_lock(make())
+        self.post_behind_the_lock(call)
     }
 
     /// Wakes the process, if it is asleep.
@@ -288,7 +284,6 @@ impl<M> Mailbox<M> {
         self.sleeper.get().copied().map(Waiter::Co)
     }
 
-    #[inline(never)]
     #[track_caller]
     fn post_behind_the_lock(&self, message: M) -> Result<(), Refused<M>> {
         loop {
@@ -299,7 +294,8 @@ impl<M> Mailbox<M> {
             }
             if self.has_limit() {
                 if inner.unserved >= self.capacity {
-                    match self.wait_for_room(inner) {
+                    drop(inner);
+                    match self.wait_for_room() {
                         Ok(()) => continue,
                         Err(why) => return Err(self.refused(why, message)),
                     }
@@ -320,6 +316,7 @@ impl<M> Mailbox<M> {
     /// Takes the process out of its wait, if it waits.
     fn rouse(&self, inner: &mut Inner<M>) -> Option<Waiter> {
         let Some(server) = inner.server.take() else { return self.rouse_sleeper() };
+        self.set_far(0, AWAITED);
         inner.status = Status::Active;
         if let Some(group) = &self.group {
             group.busy();
@@ -327,24 +324,32 @@ impl<M> Mailbox<M> {
         Some(server)
     }
 
+    /// Waits until there may be room.
     #[track_caller]
-    fn wait_for_room(&self, mut inner: MutexGuard<'_, Inner<M>>) -> Result<(), Refusal> {
+    fn wait_for_room(&self) -> Result<(), Refusal> {
         let is_own = current_stack().is_some_and(|co| self.about.is(co));
         if self.refuses || is_own {
             return Err(Refusal::Full);
         }
         let waiter = Waiter::current();
+        let mut inner = self.lock();
+        if inner.is_closed().is_some() || inner.unserved < self.capacity {
+            return Ok(());
+        }
         inner.callers.push_back(waiter.clone());
         drop(inner);
         let sign = &self.about.sign;
-        if park_on(Reason::Blocked(sign.object()), sign) != Wake::Exit {
-            return Ok(());
-        }
+        let wake = park_on(Reason::Blocked(sign.object()), sign);
+        // Woken by another, it stands there still: whoever makes room would wake it in vain.
         let mut inner = self.lock();
         let before = inner.callers.len();
         inner.callers.retain(|other| !other.is_same(&waiter));
-        // Woken already: another one has the room.
-        let next = if inner.callers.len() == before { inner.callers.pop_front() } else { None };
+        let was_taken = inner.callers.len() == before;
+        if wake != Wake::Exit {
+            return Ok(());
+        }
+        // Another one has the room.
+        let next = if was_taken { inner.callers.pop_front() } else { None };
         drop(inner);
         if let Some(next) = next {
             next.wake();
@@ -353,25 +358,23 @@ impl<M> Mailbox<M> {
         Err(Refusal::Exiting)
     }
 
-    /// Takes all calls there are; waits while there are none.
+    /// Takes all calls there are; waits while there are none. Nothing is borrowed while it waits.
     #[track_caller]
-    pub(crate) fn take(&self, calls: &mut VecDeque<M>) -> Look {
+    pub(crate) fn take(&self, calls: &RefCell<VecDeque<M>>) -> Look {
         let sign = &self.about.sign;
         world::point(Operation::Receive, Some(sign.object()));
         self.goes_on();
+        let mut waiter = None;
         loop {
             let mut has_calls = false;
             if let Some(mut near) = self.near.enter() {
-                has_calls = take_all(&mut near.calls, calls);
+                has_calls = take_all(&mut near.calls, &mut calls.borrow_mut());
             }
             // Whoever has called so has woken it, if it was waiting.
             if has_calls && self.far.load(Relaxed) & CALLS == 0 {
                 return Look::Calls;
             }
-            if !has_calls
-                && self.sleeper.get().is_some()
-                && self.far.load(Relaxed) & (CALLS | CLOSED) == 0
-            {
+            if !has_calls && self.far.load(Relaxed) & (CALLS | CLOSED) == 0 && self.may_sleep() {
                 if self.sleep() == Wake::Exit {
                     exit();
                     return Look::Stopped;
@@ -379,7 +382,7 @@ impl<M> Mailbox<M> {
                 continue;
             }
             let mut inner = self.lock();
-            if take_all(&mut inner.queue, calls) || has_calls {
+            if take_all(&mut inner.queue, &mut calls.borrow_mut()) || has_calls {
                 self.set_far(0, CALLS);
                 self.settle(&mut inner);
                 return Look::Calls;
@@ -388,18 +391,31 @@ impl<M> Mailbox<M> {
                 self.settle(&mut inner);
                 return Look::Stopped;
             }
-            inner.server = Some(Waiter::current());
-            if inner.status != Status::Waiting {
-                inner.status = Status::Waiting;
-                self.counts_out();
-            }
+            let Some(own) = waiter.clone() else {
+                drop(inner);
+                // It panics where nobody can wait.
+                waiter = Some(Waiter::current());
+                continue;
+            };
+            inner.server = Some(own);
+            self.set_far(AWAITED, 0);
+            let was_busy = inner.status != Status::Waiting;
+            inner.status = Status::Waiting;
+            let is_last = was_busy && self.counts_out();
             drop(inner);
+            self.tell_idle(is_last);
             if park_on(Reason::Entry(sign.object()), sign) == Wake::Exit {
                 self.settle(&mut self.lock());
                 exit();
                 return Look::Stopped;
             }
         }
+    }
+
+    /// Whether the calling coroutine is the one that is woken from its sleep.
+    #[inline]
+    fn may_sleep(&self) -> bool {
+        self.sleeper.get().is_some_and(|own| current_stack() == Some(*own))
     }
 
     /// The process waits, without the lock; see the module.
@@ -412,13 +428,12 @@ impl<M> Mailbox<M> {
         if self.far.load(SeqCst) & (CALLS | CLOSED) != 0 && !is_planted("asleep") {
             // Whoever has taken the word back has counted the process, which had not counted itself out.
             step();
-            if !self.is_asleep.swap(false, SeqCst) {
-                self.counts_out();
-            }
+            let was_counted = !self.is_asleep.swap(false, SeqCst);
+            self.tell_idle(was_counted && self.counts_out());
             return Wake::Unparked;
         }
         step();
-        self.counts_out();
+        self.tell_idle(self.counts_out());
         let sign = &self.about.sign;
         let wake = park_on(Reason::Entry(sign.object()), sign);
         if self.is_asleep.load(SeqCst) {
@@ -428,9 +443,16 @@ impl<M> Mailbox<M> {
         wake
     }
 
-    fn counts_out(&self) {
-        if let Some(group) = &self.group {
-            group.idle();
+    /// The process is not busy any more. Says whether it was the last of its group; see [`Self::tell_idle`].
+    #[must_use = "those who wait until all are idle are to be told"]
+    fn counts_out(&self) -> bool {
+        self.group.as_ref().is_some_and(|group| group.idle())
+    }
+
+    /// Wakes those who wait until all are idle, if that is so. Not under the lock.
+    fn tell_idle(&self, is_last: bool) {
+        if is_last && let Some(group) = &self.group {
+            group.wake();
         }
     }
 
@@ -491,11 +513,12 @@ impl<M> Mailbox<M> {
     }
 
     /// The process has ended. What it has not served is dropped, by which those who wait for replies
-    /// learn.
-    pub(crate) fn terminate(&self) {
+    /// learn. Returns an exit that was raised meanwhile; see [`drop_all`].
+    #[must_use = "an exit goes on"]
+    pub(crate) fn terminate(&self) -> Option<Panic> {
         let mut inner = self.lock();
         if inner.status == Status::Terminated {
-            return;
+            return None;
         }
         // One that has not started counts as busy, too.
         let was_waiting = inner.status == Status::Waiting || self.is_asleep.swap(false, SeqCst);
@@ -507,14 +530,14 @@ impl<M> Mailbox<M> {
         let callers = core::mem::take(&mut inner.callers);
         drop(inner);
         let near = self.near.enter().map(|mut near| core::mem::take(&mut near.calls));
-        drop((near, queue));
-        callers.into_iter().for_each(Waiter::wake);
+        let exit = drop_all(near.into_iter().flatten().chain(queue));
+        user::wake_all(callers);
         if let Some(group) = &self.group {
-            if !was_waiting {
-                group.idle();
-            }
+            let is_last = !was_waiting && group.idle();
+            self.tell_idle(is_last);
             group.leave();
         }
+        exit
     }
 
     /// No calls any more; those that are there are served.
@@ -525,26 +548,16 @@ impl<M> Mailbox<M> {
         let server = self.rouse(&mut inner);
         let callers = core::mem::take(&mut inner.callers);
         drop(inner);
-        server.into_iter().chain(callers).for_each(Waiter::wake);
+        user::wake_all(server.into_iter().chain(callers));
     }
 }
 
-/// Makes a call where it stays. Moved there it would be written in parts and read as a whole at once, and
-/// machines stall at that; so where it is made nothing may need its address, as a queue that grows would,
-/// which may panic.
+/// Whether a call can be added without the queue growing. Where it can, the call is made where it stays: moved
+/// there it would be written in parts and read as a whole at once, and machines stall at that. A queue that grows,
+/// which may panic, would need its address.
 #[inline(always)]
-fn push<M>(calls: &mut VecDeque<M>, make: impl FnOnce() -> M) {
-    if calls.len() == calls.capacity() {
-        push_into_full(calls, make());
-    } else {
-        calls.push_back(make());
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn push_into_full<M>(calls: &mut VecDeque<M>, call: M) {
-    calls.push_back(call);
+fn has_room<M>(calls: &VecDeque<M>) -> bool {
+    calls.len() < calls.capacity()
 }
 
 /// Moves calls to the end of others; whether there were any.

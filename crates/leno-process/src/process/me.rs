@@ -1,11 +1,14 @@
 //! The process's own side.
 
-use core::cell::RefCell;
+use core::cell::{Cell, RefCell, RefMut};
 use core::fmt;
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 
+use leno_context::user::Panic;
+
 use super::address::Held;
+use super::error::drop_all;
 use super::mailbox::{Look, Mailbox};
 use super::{Address, Plan, Process};
 use crate::process::plan::Origin;
@@ -16,6 +19,8 @@ pub struct Me<P: Process> {
     held: Weak<Held<P::Message>>,
     /// Calls that were taken out of the mailbox, and not served.
     pending: RefCell<VecDeque<P::Message>>,
+    /// Whether it looks for calls, or waits for one.
+    looks: Cell<bool>,
     origin: Origin,
 }
 
@@ -25,7 +30,7 @@ impl<P: Process> Me<P> {
         held: Weak<Held<P::Message>>,
         origin: Origin,
     ) -> Me<P> {
-        Me { mailbox, held, pending: RefCell::default(), origin }
+        Me { mailbox, held, pending: RefCell::default(), looks: Cell::new(false), origin }
     }
 
     /// Serves one call: the oldest whose guard is open. `false` when the process was stopped and there
@@ -36,6 +41,9 @@ impl<P: Process> Me<P> {
     ///
     /// # Cancellation
     /// When the process is to exit, its stack unwinds.
+    ///
+    /// # Panics
+    /// When a guard serves calls, or another coroutine that has this does so while the process waits for one.
     #[inline]
     #[track_caller]
     pub fn exe_next(&self, process: &mut P) -> bool {
@@ -51,7 +59,7 @@ impl<P: Process> Me<P> {
     /// As [`Self::exe_next`].
     ///
     /// # Panics
-    /// When `guard` serves calls itself.
+    /// As [`Self::exe_next`].
     #[inline]
     #[track_caller]
     pub fn exe_next_where(
@@ -79,24 +87,60 @@ impl<P: Process> Me<P> {
     #[inline(never)]
     #[track_caller]
     fn look(&self) -> Look {
-        self.mailbox.take(&mut self.pending.borrow_mut())
+        /// Says so also when the wait unwinds.
+        struct Looks<'a>(&'a Cell<bool>);
+        impl Drop for Looks<'_> {
+            fn drop(&mut self) {
+                self.0.set(false);
+            }
+        }
+        drop(self.pending_mut());
+        self.looks.set(true);
+        let _looks = Looks(&self.looks);
+        self.mailbox.take(&self.pending)
+    }
+
+    /// What was taken out of the mailbox. It is borrowed by guards, which are user code, and by nobody across a wait.
+    #[inline(always)]
+    #[track_caller]
+    fn pending_mut(&self) -> RefMut<'_, VecDeque<P::Message>> {
+        match self.pending.try_borrow_mut() {
+            Ok(pending) if !self.looks.get() => pending,
+            _ => self.refuse(),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    fn refuse(&self) -> ! {
+        let name = self.mailbox.about.name.or_id(0);
+        panic!(
+            "process {name} serves one call at a time: neither a guard nor another coroutine serves calls while it \
+             looks for one"
+        )
     }
 
     #[inline(always)]
+    #[track_caller]
     fn next(
         &self,
         process: &P,
         guard: &mut impl FnMut(&P, &P::Message) -> bool,
     ) -> Option<P::Message> {
-        let mut pending = self.pending.borrow_mut();
+        let pending = self.pending.borrow();
         let mut is_open =
             |message: &P::Message| process.may_serve(message) && guard(process, message);
         // Mostly the oldest is open.
-        if is_open(pending.front()?) {
-            return pending.pop_front();
+        let open = match is_open(pending.front()?) {
+            true => 0,
+            false => 1 + pending.iter().skip(1).position(is_open)?,
+        };
+        drop(pending);
+        match open {
+            0 => self.pending_mut().pop_front(),
+            _ => self.pending_mut().remove(open),
         }
-        let other = pending.iter().skip(1).position(is_open)?;
-        pending.remove(1 + other)
     }
 
     /// How many calls wait to be served, as far as the process has looked.
@@ -119,10 +163,9 @@ impl<P: Process> Me<P> {
         self.mailbox.stop();
     }
 
-    /// What is left when the process ends is dropped.
-    pub(crate) fn clear(&self) {
-        let left = self.pending.take();
-        drop(left);
+    /// What is left when the process ends is dropped. Returns an exit that was raised meanwhile.
+    pub(crate) fn clear(&self) -> Option<Panic> {
+        drop_all(self.pending.take())
     }
 }
 

@@ -4,10 +4,11 @@
 //! arrival. Nobody but the process touches its state: it is moved in, arguments are moved along, and a
 //! [`Ref`](Process::Ref) has nothing but the entries.
 //!
-//! `mailbox.rs` where calls wait, with its protocol; `me.rs` the process's own side; `address.rs` the
+//! `mailbox.rs` where calls wait, with its protocol; `about.rs` what others know of a process; `me.rs` the process's own side; `address.rs` the
 //! callers'; `reply.rs` results, `deadlock.rs` who waits for whose; `plan.rs` starting and supervising;
 //! `group.rs` when all are idle.
 
+mod about;
 mod address;
 mod deadlock;
 mod error;

@@ -1,11 +1,10 @@
 //! Starting processes, and what happens when they fail.
 
 use core::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Weak};
 
-use leno_context::unwind;
-use leno_kernel::{JoinHandle, Name, Options, SpawnError, try_spawn_local};
+use leno_kernel::user::{self, Panic};
+use leno_kernel::{JoinHandle, Name, Options, Sink, SpawnError, try_spawn_local};
 
 use super::address::Held;
 use super::group::{Failure, Group};
@@ -252,9 +251,28 @@ impl Prepared {
         try_spawn_local(&options, move || self.run())
     }
 
+    /// Spawns it as [`Self::spawn`] does. If that fails, the body is dropped, by which the process ends; what its
+    /// state raises then goes to the failure hook.
+    pub(crate) fn spawn_quietly(self) {
+        outlive(|| drop(self.spawn()));
+    }
+
+    /// The same into a sink.
+    pub(crate) fn spawn_into(self, sink: &Sink) {
+        let options = self.options.clone();
+        outlive(|| drop(sink.spawn(&options, move || self.run())));
+    }
+
     /// Its name and stack, for whoever spawns it.
     pub fn options(&self) -> &Options {
         &self.options
+    }
+}
+
+/// Outlives a state that panics when it is dropped, because its process could not be started.
+fn outlive(spawn: impl FnOnce()) {
+    if let Err(panic) = user::call(spawn) {
+        user::failed("a destructor", panic);
     }
 }
 
@@ -278,7 +296,7 @@ impl Origin {
         match self.schedule.upgrade() {
             Some(schedule) => schedule.add(None, body),
             // Outside of any system the body is dropped: calls are refused.
-            None => drop(body.spawn()),
+            None => body.spawn_quietly(),
         }
         address
     }
@@ -287,9 +305,17 @@ impl Origin {
 /// Terminates a mailbox, however its process ends.
 struct Ends<M>(Arc<Mailbox<M>>);
 
+impl<M> Ends<M> {
+    /// Returns an exit that was raised meanwhile.
+    fn end(self) -> Option<Panic> {
+        self.0.terminate()
+    }
+}
+
 impl<M> Drop for Ends<M> {
+    /// Its process was never run, or has ended already. An exit is raised again when the coroutine next waits.
     fn drop(&mut self) {
-        self.0.terminate();
+        drop(self.0.terminate());
     }
 }
 
@@ -309,7 +335,7 @@ fn drive<P: Process>(
         let has_failed = before.is_some();
         let begins_again = matches!(supervision, Supervision::Restart(most) if failures < most);
         mailbox.begins(begins_again);
-        let life = catch_unwind(AssertUnwindSafe(|| {
+        let life = user::call(|| {
             let Some(mut process) = make() else { return false };
             if has_failed {
                 mailbox.group().into_iter().for_each(|group| group.restarted());
@@ -318,38 +344,43 @@ fn drive<P: Process>(
             while me.exe_next(&mut process) {}
             process.stopped();
             true
-        }));
-        let payload = match life {
+        });
+        let panic: Panic = match life {
             Ok(true) => break Ok(()),
             // There is no other state to begin again with.
             Ok(false) => match before.take() {
-                Some(payload) => payload,
+                Some(panic) => panic,
                 None => break Ok(()),
             },
-            Err(payload) if unwind::is_exit(&*payload) => {
+            Err(panic) if panic.is_exit() => {
                 mailbox.is_over(Refusal::Ended);
-                break Err(payload);
+                break Err(panic);
             }
-            Err(payload) => {
+            Err(panic) => {
                 failures += 1;
                 if begins_again {
-                    before = Some(payload);
+                    // What it failed with before is dropped, whatever its `Drop` does.
+                    before = Some(panic);
                     continue;
                 }
-                payload
+                panic
             }
         };
         mailbox.is_over(Refusal::Failed);
-        let Some(group) = mailbox.group() else { break Err(payload) };
+        let Some(group) = mailbox.group() else { break Err(panic) };
+        let payload = panic.into_payload();
         group.failed(Failure { process: mailbox.about.name.clone(), payload });
         if supervision != Supervision::Stop {
             group.stop();
         }
         break Ok(());
     };
-    me.clear();
-    drop(ends);
-    if let Err(payload) = result {
-        resume_unwind(payload);
+    // What it makes its states of goes before it counts as ended.
+    let made = user::try_dispose(make).err().and_then(|panic| user::report("a destructor", panic));
+    let left = me.clear();
+    let ends = ends.end();
+    // What the process has raised goes on before an exit of a destructor.
+    if let Some(panic) = result.err().or(user::first(made, user::first(left, ends))) {
+        panic.resume();
     }
 }

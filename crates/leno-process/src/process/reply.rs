@@ -15,12 +15,12 @@ use std::sync::Arc;
 
 use leno_kernel::log::Operation;
 use leno_kernel::{
-    Name, Reason, Time, Waiter, Wake, deadline_in, exit, park_on, park_on_until, world,
+    Name, Reason, Time, Waiter, Wake, deadline_in, exit, park_on, park_on_until, user, world,
 };
 
 use super::Refusal;
+use super::about::About;
 use super::deadlock::{self, Waits};
-use super::mailbox::About;
 use crate::raw::{Giver, Taker, is_exiting, slot};
 
 /// The result of an entry, to come. Wait for it in a coroutine or a thread, or await it in a future.
@@ -253,7 +253,11 @@ impl<T> Future for Reply<T> {
             return Poll::Pending;
         };
         match self.take() {
-            Some(result) => Poll::Ready(result),
+            Some(result) => {
+                // The result is not lost if its waker panics.
+                user::discard(back);
+                Poll::Ready(result)
+            }
             None => {
                 // It is being settled, and perhaps another one is woken than who polls it now.
                 back.waiter.wake();

@@ -28,7 +28,7 @@ use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, Ordering::AcqRel, Ordering::Acquire, Ordering::Release};
 
-use leno_kernel::is_planted;
+use leno_kernel::{is_planted, user};
 
 use crate::step;
 
@@ -203,7 +203,7 @@ impl<H, W, T> Taker<H, W, T> {
     /// back if the slot is settled, or is being settled: then it is another one who is woken.
     #[inline]
     pub(crate) fn leave(&mut self, waiter: W) -> Result<(), W> {
-        drop(self.withdraw());
+        self.forget_waiter();
         let slot = self.slot();
         if slot.state() != OPEN {
             return Err(waiter);
@@ -220,10 +220,19 @@ impl<H, W, T> Taker<H, W, T> {
     /// The taker goes, and tells the giver that the value is not worth making.
     #[cold]
     pub(crate) fn revoke(mut self) {
-        drop(self.withdraw());
+        self.forget_waiter();
         if changes(&self.slot().state, OPEN, REVOKED) {
             // The slot is the giver's to free.
             core::mem::forget(self);
+        }
+    }
+
+    /// Drops the waiter, if there is one whom nobody has claimed. It may be a waker, which is user code: what it
+    /// raises goes to the failure hook.
+    #[inline]
+    fn forget_waiter(&mut self) {
+        if let Some(waiter) = self.withdraw() {
+            user::discard(waiter);
         }
     }
 
@@ -242,8 +251,7 @@ impl<H, W, T> Taker<H, W, T> {
 impl<H, W, T> Drop for Taker<H, W, T> {
     #[inline]
     fn drop(&mut self) {
-        // If this panics, the slot leaks, and nothing worse.
-        drop(self.withdraw());
+        self.forget_waiter();
         let slot = self.slot();
         loop {
             match slot.state() {

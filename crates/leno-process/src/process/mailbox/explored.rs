@@ -3,6 +3,7 @@
 //! under the lock, in one step here; `tests/near.rs` has them on threads of their own. With a mistake planted (`LENO_PLANTED=asleep`,
 //! with `--cfg leno_planted`) these must find it; see `.ci/run`.
 
+use core::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
@@ -25,11 +26,12 @@ fn mailbox() -> (Arc<Mailbox<u32>>, Arc<Group>, Arc<AtomicU32>) {
 /// What the process does.
 fn serve(mailbox: &Mailbox<u32>, served: &AtomicU32) {
     mailbox.begin();
-    let mut calls = VecDeque::new();
-    while let Look::Calls = mailbox.take(&mut calls) {
-        served.fetch_add(calls.drain(..).sum(), SeqCst);
+    let calls = RefCell::default();
+    while let Look::Calls = mailbox.take(&calls) {
+        let taken: VecDeque<u32> = calls.take();
+        served.fetch_add(taken.into_iter().sum(), SeqCst);
     }
-    mailbox.terminate();
+    assert!(mailbox.terminate().is_none());
 }
 
 #[track_caller]
@@ -76,7 +78,9 @@ fn m55_explored_nobody_is_idle_while_there_is_a_call() {
         let (own, its) = (mailbox.clone(), group.clone());
         let calls = thread::spawn("calls", move || {
             own.post(|| 1).unwrap();
-            its.idle();
+            if its.idle() {
+                its.wake();
+            }
         });
         group.wait(false).unwrap();
         assert_eq!(served.load(SeqCst), 1, "all are idle, so the call was served");
