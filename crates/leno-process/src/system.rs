@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 
 use leno_kernel::{
-    BuildError, Co, Exiting, JoinHandle, Object, block_on, current_system, user, yield_now,
+    BuildError, Co, Exiting, JoinHandle, Object, block_on, current, current_system, user, yield_now,
 };
 
 use crate::process::{Ended, Group, Origin, Plan, Prepared, Process, once};
@@ -243,6 +243,9 @@ impl System {
     ///
     /// # Errors
     /// While the coroutine's own stack unwinds.
+    ///
+    /// # Panics
+    /// In a process of this system: it would wait for itself.
     #[track_caller]
     pub fn wait_idle(&self) -> Result<(), Exiting> {
         self.schedule.group.wait(false)
@@ -258,6 +261,9 @@ impl System {
     ///
     /// # Errors
     /// As [`Self::wait_idle`].
+    ///
+    /// # Panics
+    /// As [`Self::wait_idle`]; its processes exit.
     #[track_caller]
     pub fn run(self) -> Result<Ended, Exiting> {
         self.wait_idle()?;
@@ -274,6 +280,9 @@ impl System {
     ///
     /// # Errors
     /// As [`Self::run`].
+    ///
+    /// # Panics
+    /// As [`Self::run`].
     #[track_caller]
     pub fn stop(self) -> Result<Ended, Exiting> {
         let System { schedule, schedulers, cores } = self;
@@ -281,8 +290,10 @@ impl System {
         schedule.group.wait(true)?;
         schedule.close();
         for scheduler in schedulers {
-            // One that was ended with its core has nothing to say.
-            let _ended = scheduler.join();
+            // One that was ended with its core has nothing to say; nor does one that runs this, in a destructor.
+            if scheduler.co() != current() || current().is_none() {
+                let _ended = scheduler.join();
+            }
         }
         drop(cores);
         Ok(schedule.group.ended())

@@ -1,42 +1,18 @@
 //! User code that misbehaves in and around processes: all others are served, and systems end.
 #![forbid(unsafe_code)]
 
-#[path = "support/apart.rs"]
-mod apart;
+#[path = "support/hostile.rs"]
+mod support;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::task::{Context, Poll, Wake, Waker};
-use std::time::Duration;
 
-use apart::apart;
-use leno_kernel::{cancel, unpark, yield_now};
-use leno_process::{
-    Bound, Budget, LocalSystem, Me, Monitor, Options, Plan, ReplyError, Semaphore, Sink,
-    Supervision, System, Task, Watchdog, process,
-};
-
-/// A payload whose `Drop` panics.
-struct Payload;
-
-impl Drop for Payload {
-    fn drop(&mut self) {
-        panic!("a payload panics");
-    }
-}
-
-/// A value whose `Drop` panics, and which counts that it was dropped.
-#[derive(Debug)]
-struct Bomb(Arc<AtomicUsize>);
-
-impl Drop for Bomb {
-    fn drop(&mut self) {
-        self.0.fetch_add(1, SeqCst);
-        panic_any(Payload);
-    }
-}
+use leno_kernel::{unpark, yield_now};
+use leno_process::{LocalSystem, Me, Plan, ReplyError, Supervision, System, process};
+use support::{Bomb, Payload, apart};
 
 /// Panics when it is woken.
 struct Loud;
@@ -388,6 +364,41 @@ impl Starts {
     }
 }
 
+type Place = Arc<std::sync::Mutex<Option<System>>>;
+
+/// Ends the system that it is in.
+struct Ends(Place);
+
+#[process]
+impl Ends {
+    #[entry]
+    fn end(&mut self, waits: bool) {
+        let system = self.0.lock().unwrap().take().unwrap();
+        if waits {
+            let _panics = system.wait_idle();
+        } else {
+            let _panics = system.stop();
+        }
+    }
+}
+
+#[test]
+fn a_process_cannot_wait_for_its_own_system() {
+    apart("a_process_cannot_wait_for_its_own_system", || {
+        for waits in [true, false] {
+            let place = Place::default();
+            let system = System::new(1).unwrap();
+            let ends = system.start(Ends(place.clone()));
+            *place.lock().unwrap() = Some(system);
+            ends.end(waits).unwrap();
+            // The panic drops the system, with its own process in the middle of it.
+            while ends.status() != leno_process::Status::Terminated {
+                std::thread::yield_now();
+            }
+        }
+    });
+}
+
 #[test]
 fn states_of_processes_that_cannot_be_started_may_panic_when_they_are_dropped() {
     apart("states_of_processes_that_cannot_be_started_may_panic_when_they_are_dropped", || {
@@ -429,155 +440,4 @@ fn what_states_are_made_of_may_panic_when_its_process_has_failed() {
         assert!(matches!(reply.wait(), Err(ReplyError::Failed(_))));
         assert_eq!(dropped.load(SeqCst), 1);
     });
-}
-
-#[test]
-fn an_answer_that_its_caller_cannot_take_may_panic_when_it_is_dropped() {
-    apart("an_answer_that_its_caller_cannot_take_may_panic_when_it_is_dropped", || {
-        let dropped = Arc::new(AtomicUsize::new(0));
-        let system = LocalSystem::new();
-        let mut task = Task::new();
-        let (caller, entry) = task.entry::<(), Bomb>("bombs");
-        let callers: Vec<_> = (0..3).map(|_| caller.clone()).collect();
-        drop(caller);
-        let waits = callers.into_iter().map(|caller| {
-            system.spawn(move || {
-                let answer = caller.call(());
-                answer.map(std::mem::forget).is_ok()
-            })
-        });
-        let waits: Vec<_> = waits.collect();
-        let cos: Vec<_> = waits.iter().map(|waits| waits.co().unwrap()).collect();
-        let own = dropped.clone();
-        let accepts = system.spawn(move || {
-            yield_now();
-            // One that goes before there is an answer, and one that goes before it takes it.
-            let first = entry.accept(|()| {
-                cancel(cos[0]);
-                yield_now();
-                Bomb(own.clone())
-            });
-            let second = entry.accept(|()| Bomb(own.clone()));
-            cancel(cos[1]);
-            let third = entry.accept(|()| Bomb(own.clone()));
-            (first, second, third, entry.accept(|()| unreachable!()).is_err())
-        });
-        system.run().unwrap();
-        assert_eq!(accepts.join().unwrap(), (Ok(()), Ok(()), Ok(()), true));
-        let ends: Vec<_> = waits.into_iter().map(|waits| waits.join().ok()).collect();
-        assert_eq!(ends, [None, None, Some(true)]);
-        assert_eq!(dropped.load(SeqCst), 2);
-    });
-}
-
-#[test]
-fn a_panic_hook_may_use_what_refuses_to_wait() {
-    apart("a_panic_hook_may_use_what_refuses_to_wait", || {
-        static EMPTY: std::sync::LazyLock<Semaphore> =
-            std::sync::LazyLock::new(|| Semaphore::new(0));
-        static TURNS: std::sync::LazyLock<Monitor<u32>> =
-            std::sync::LazyLock::new(|| Monitor::new(0));
-        let (clerk, body) = Plan::new().mailbox(1).prepare(Clerk::default());
-        clerk.append(1).unwrap();
-        let own = clerk.clone();
-        std::panic::set_hook(Box::new(move |_| {
-            assert!(!EMPTY.try_wait());
-            assert_eq!(EMPTY.waiting(), 0);
-            assert!(own.status() != leno_process::Status::Terminated);
-        }));
-        let system = LocalSystem::new();
-        let polled = system.spawn_future(async move {
-            let waits = catch_unwind(|| EMPTY.wait()).is_err();
-            let calls = catch_unwind(AssertUnwindSafe(|| clerk.append(2))).is_err();
-            let serves = catch_unwind(AssertUnwindSafe(|| body.run())).is_err();
-            (waits, calls, serves, TURNS.enter(|turns| **turns))
-        });
-        system.run().unwrap();
-        assert_eq!(polled.join().unwrap(), (true, true, true, Ok(0)));
-    });
-}
-
-#[test]
-fn permits_are_counted_up_to_the_last() {
-    let semaphore = Semaphore::new(usize::MAX);
-    semaphore.signal();
-    assert!(semaphore.try_wait() && semaphore.wait().is_ok());
-}
-
-#[test]
-fn laps_are_counted_whatever_they_are() {
-    use leno_process::laps::Laps;
-    let mut laps = Laps::new(0);
-    assert!(laps.room() > 0);
-    for count in [0, 1, usize::MAX, 1 << 63, (1 << 63) - 1] {
-        laps.lap();
-        laps.add(count);
-        assert_eq!(laps.room(), 1);
-    }
-}
-
-/// Misses its slices until so many were reported.
-fn hog(reported: &Arc<AtomicUsize>, reports: usize) {
-    while reported.load(SeqCst) < reports {
-        let system = LocalSystem::builder().preemptive().build();
-        drop(system.spawn(|| {
-            let sink = Sink::new();
-            let hog = || std::thread::sleep(Duration::from_millis(20));
-            drop(sink.spawn(&Options::new(), hog));
-            while let Some(co) = sink.next() {
-                co.attach(Budget::time(Duration::from_micros(10))).unwrap();
-            }
-        }));
-        system.run().unwrap();
-    }
-}
-
-#[cfg_attr(miri, ignore = "time")]
-#[test]
-fn a_watchdog_outlives_its_reports_and_may_be_dropped_by_one() {
-    apart("a_watchdog_outlives_its_reports_and_may_be_dropped_by_one", || {
-        let (reports, dropped) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-        let (own, bomb) = (reports.clone(), Bomb(dropped.clone()));
-        let watchdog = Watchdog::start(Duration::from_millis(1), move |_| {
-            let _ = &bomb;
-            own.fetch_add(1, SeqCst);
-            panic_any(Payload);
-        });
-        hog(&reports, 3);
-        drop(watchdog.unwrap());
-        assert_eq!(dropped.load(SeqCst), 1);
-        // One that ends itself.
-        let place = Arc::new(std::sync::Mutex::new(None));
-        let (own, ended) = (place.clone(), Arc::new(AtomicUsize::new(0)));
-        let told = ended.clone();
-        let watchdog = Watchdog::start(Duration::from_millis(1), move |_| {
-            let itself: Option<Watchdog> = own.lock().unwrap().take();
-            if itself.is_some() {
-                drop(itself);
-                told.fetch_add(1, SeqCst);
-            }
-        });
-        *place.lock().unwrap() = Some(watchdog.unwrap());
-        hog(&ended, 1);
-    });
-}
-
-#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-#[cfg_attr(miri, ignore = "no signals")]
-#[test]
-fn a_result_that_nobody_takes_may_panic_when_it_is_dropped() {
-    let dropped = Arc::new(AtomicUsize::new(0));
-    let held = Bomb(dropped.clone());
-    let Ok(mut bound) = Bound::spawn("holds", move || {
-        Bound::suspend();
-        held
-    }) else {
-        return;
-    };
-    bound.attach(Budget::Unlimited).unwrap();
-    // It runs to its end by itself, where its result is dropped.
-    drop(bound);
-    while dropped.load(SeqCst) == 0 {
-        std::thread::yield_now();
-    }
 }

@@ -11,7 +11,7 @@ use core::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, Weak};
 
-use leno_kernel::{Exiting, Name, Object, Reason, Waiter, Wake, exit, park, user};
+use leno_kernel::{Co, Exiting, Name, Object, Reason, Waiter, Wake, current, exit, park, user};
 
 use crate::section::lock;
 
@@ -38,6 +38,8 @@ struct Inner {
 /// What can be stopped: a mailbox.
 pub(crate) trait Stop: Send + Sync {
     fn stop(&self);
+    /// What its process is called, if that runs on this coroutine.
+    fn name_if(&self, co: Co) -> Option<Name>;
 }
 
 /// A process that panicked, and was not started again.
@@ -133,8 +135,17 @@ impl Group {
     }
 
     /// Waits until all are idle, or until all have ended.
+    ///
+    /// # Panics
+    /// In one of them: it would wait for itself.
     #[track_caller]
     pub(crate) fn wait(&self, for_the_end: bool) -> Result<(), Exiting> {
+        if let Some(name) = current().and_then(|co| self.name_of(co)) {
+            panic!(
+                "process {} cannot wait for its own system: it would wait for itself",
+                name.or_id(0)
+            );
+        }
         let count = if for_the_end { &self.live } else { &self.busy };
         loop {
             let waiter = Waiter::current();
@@ -146,6 +157,12 @@ impl Group {
                 return Err(exit());
             }
         }
+    }
+
+    /// What the process that runs on this coroutine is called, if it is one of them.
+    fn name_of(&self, co: Co) -> Option<Name> {
+        let members = self.with(|inner| inner.members.clone());
+        members.iter().filter_map(Weak::upgrade).find_map(|member| member.name_if(co))
     }
 
     pub(crate) fn ended(&self) -> Ended {

@@ -589,4 +589,9 @@ impl<M: Send> Stop for Mailbox<M> {
     fn stop(&self) {
         Mailbox::stop(self);
     }
+
+    fn name_if(&self, co: Co) -> Option<Name> {
+        let is_it = self.about.is(co) && self.status() != Status::Terminated;
+        is_it.then(|| self.about.name.clone())
+    }
 }
