@@ -30,6 +30,8 @@ fn sample(listener: TcpListener, _: usize) -> Result<(), Failure> {
     let served = system.spawn(move || {
         let mut limits = Limits::default();
         limits.server.grace = Duration::from_secs(1);
+        // All connections are of one client.
+        limits.server.per_client = limits.server.connections;
         http::serve(listener, &stopped, &limits, |request, answer| {
             if request.head.target == "/stop" {
                 drop(order.take());

@@ -21,7 +21,7 @@ use leno::io::net::{TcpListener, TcpStream};
 use leno::io::time::timeout;
 use leno::kernel::scope;
 
-use crate::serve::{self, Stopped};
+use crate::serve::{self, Stopped, serve_refusing};
 
 /// What a chat allows.
 #[derive(Clone, Copy, Debug)]
@@ -80,7 +80,8 @@ pub fn chat(listener: TcpListener, stopped: &Stopped, limits: &Limits) -> bool {
         let (room, told) = bounded(100);
         // Ends when nobody is left who could tell it something.
         scope.spawn(move || keep_room(&told));
-        serve::serve(listener, stopped, limits.server, move |stream| {
+        let refusal = b"* too many connections\n";
+        serve_refusing(listener, stopped, limits.server, refusal, move |stream| {
             // That a member went away without a word is no news.
             let _ended = attend(&stream, &room, stopped, limits);
         })
@@ -161,7 +162,7 @@ fn come_in(
     loop {
         stream.write_all(b"your name?\n")?;
         let Some(name) = read_line(lines, limits.line)? else { return Ok(None) };
-        let name = Line::from(name.trim());
+        let name = Line::from(printable(&name));
         let (outbox, inbox) = bounded(limits.outbox);
         let (answer, answered) = channel();
         if !name.is_empty() {
@@ -181,7 +182,7 @@ fn read_in(
     limits: &Limits,
 ) -> io::Result<()> {
     while let Some(line) = read_line(lines, limits.line)? {
-        let text = line.trim_end().to_owned();
+        let text = printable(&line);
         let _closed = room.send(Told::Says { name: name.clone(), text });
     }
     Ok(())
@@ -205,6 +206,17 @@ fn write_out(stream: &TcpStream, outbox: &Receiver<Line>, stopped: &Stopped) {
     };
     let _gone = result.and_then(|()| out.flush());
     let _gone = stream.shutdown(Shutdown::Both);
+}
+
+/// Returns a line as others may see it. Control characters are replaced, since they are orders to terminals:
+/// they move the cursor, rename the window and more.
+fn printable(line: &str) -> String {
+    let shown = |c: char| match c {
+        '\t' => ' ',
+        c if c.is_control() => char::REPLACEMENT_CHARACTER,
+        c => c,
+    };
+    line.trim().chars().map(shown).collect()
 }
 
 /// A line; `None` at the end.

@@ -1,4 +1,5 @@
-//! The loop that all servers share: it accepts, has so many connections at most, and ends in two steps.
+//! The loop that all servers share: it accepts connections, limits those of all clients and those of each, and
+//! ends in two steps.
 //!
 //! ```text
 //!   acceptor --- stream ---> server --- spawns ---> a coroutine per connection
@@ -9,10 +10,17 @@
 //! ```
 //!
 //! Step 1 closes the channel between the two; so the server's loop ends, and its scope waits for the
-//! connections. Nothing is counted or listed by hand: whoever ends a scope ends what is in it.
+//! connections. Nothing is listed by hand: whoever ends a scope ends what is in it.
+//!
+//! A client is an address; of IPv6, the first 64 bits of one, since a subscriber gets all addresses that begin
+//! with them. Connections beyond a client's limit are told so and closed at once: if they waited for their
+//! turn, those of all other clients would wait behind them.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::io;
+use std::net::{IpAddr, Ipv6Addr, Shutdown};
 use std::time::Duration;
 
 use leno::channel::{Receiver, Semaphore, Sender, Shared, WaitGroup, channel, shared};
@@ -71,14 +79,16 @@ impl Stopped {
 pub struct Limits {
     /// Connections at once. Those beyond wait in the system's line.
     pub connections: usize,
+    /// Connections of one client at once. Those beyond are told so and closed.
+    pub per_client: usize,
     /// After the order to stop: for how long connections may go on.
     pub grace: Duration,
 }
 
 impl Default for Limits {
-    /// 1,000 connections, 10 seconds.
+    /// 1,000 connections, 200 of each client, 10 seconds.
     fn default() -> Self {
-        Limits { connections: 1000, grace: Duration::from_secs(10) }
+        Limits { connections: 1000, per_client: 200, grace: Duration::from_secs(10) }
     }
 }
 
@@ -95,7 +105,23 @@ pub fn serve(
     limits: Limits,
     connection: impl Fn(TcpStream),
 ) -> bool {
+    serve_refusing(listener, stopped, limits, b"", connection)
+}
+
+/// Serves as [`serve`] does. A client that has as many connections as it may is sent `refusal` on further ones,
+/// as far as there is room for it, before they are closed.
+///
+/// # Panics
+/// As [`serve`].
+pub fn serve_refusing(
+    listener: TcpListener,
+    stopped: &Stopped,
+    limits: Limits,
+    refusal: &[u8],
+    connection: impl Fn(TcpStream),
+) -> bool {
     let doors = Semaphore::local(limits.connections);
+    let clients = Clients { most: limits.per_client, open: RefCell::default() };
     let servers = WaitGroup::local();
     scope(|scope| {
         let (accepted, streams) = channel();
@@ -105,10 +131,14 @@ pub fn serve(
             let _ends_last = is_serving;
             leno::kernel::scope(|connections| {
                 for stream in streams {
+                    let Some(client) = clients.admit(&stream) else {
+                        refuse(&stream, refusal);
+                        continue;
+                    };
                     let Ok(door) = doors.acquire() else { break };
                     let connection = &connection;
                     connections.spawn(move || {
-                        let _open = door;
+                        let _open = (door, client);
                         connection(stream);
                     });
                 }
@@ -122,6 +152,64 @@ pub fn serve(
         }
         in_time
     })
+}
+
+/// How many connections each client has.
+struct Clients {
+    most: usize,
+    open: RefCell<HashMap<IpAddr, usize>>,
+}
+
+/// One connection of a client, which counts until it is dropped.
+struct Admitted<'a> {
+    clients: &'a Clients,
+    client: IpAddr,
+}
+
+impl Clients {
+    /// Counts a connection. Returns `None` if its client has as many as it may, or is gone.
+    fn admit(&self, stream: &TcpStream) -> Option<Admitted<'_>> {
+        let client = client(stream.peer_addr().ok()?.ip());
+        let mut open = self.open.borrow_mut();
+        let count = open.entry(client).or_default();
+        if *count >= self.most {
+            return None;
+        }
+        *count += 1;
+        Some(Admitted { clients: self, client })
+    }
+}
+
+impl Drop for Admitted<'_> {
+    fn drop(&mut self) {
+        let mut open = self.clients.open.borrow_mut();
+        if let Some(count) = open.get_mut(&self.client) {
+            *count -= 1;
+            if *count == 0 {
+                open.remove(&self.client);
+            }
+        }
+    }
+}
+
+/// Tells a client that it has too many connections, without waiting for it.
+fn refuse(stream: &TcpStream, refusal: &[u8]) {
+    // A socket that is closed while something is unread is reset, and the client may lose what it was told.
+    let mut ignored = [0; 4096];
+    let _nothing_or_gone = stream.try_read(&mut ignored);
+    let _gone = stream.try_write(refusal);
+    let _gone = stream.shutdown(Shutdown::Write);
+}
+
+/// Returns the client that an address belongs to.
+fn client(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V4(address) => address.into(),
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into()
+        }
+    }
 }
 
 /// Hands connections on, one at a time, so that the rest wait in the system's line.

@@ -24,7 +24,7 @@ use crate::output::tell;
 
 /// What a request may have, and how long it may take.
 const LIMITS: Limits = Limits {
-    server: serve::Limits { connections: 256, grace: Duration::from_secs(5) },
+    server: serve::Limits { connections: 256, per_client: 64, grace: Duration::from_secs(5) },
     head_bytes: 8 * 1024,
     body_bytes: 16 * 1024,
     idle: Duration::from_secs(15),

@@ -1,9 +1,11 @@
 //! Reading a body.
 
+use std::cell::Cell;
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 
 use leno::io::net::TcpStream;
 
+use super::answer::Given;
 use super::framing::Framing;
 use super::input::Input;
 
@@ -21,7 +23,7 @@ pub struct Body<'c> {
     /// How many more bytes are allowed.
     allowed: u64,
     /// Who waits to be told to go on before sending the body (`Expect: 100-continue`).
-    waiting: Option<&'c TcpStream>,
+    waiting: Option<(&'c TcpStream, &'c Cell<Given>)>,
 }
 
 /// What is still to come.
@@ -50,9 +52,9 @@ impl<'c> Body<'c> {
         Body { input, rest, allowed, waiting: None }
     }
 
-    /// The peer sends it only when told so.
-    pub(super) fn on_demand(mut self, peer: &'c TcpStream) -> Body<'c> {
-        self.waiting = (self.rest != Rest::Nothing).then_some(peer);
+    /// Tells the peer, which waits for that, to send the body; when it is read before the answer has begun.
+    pub(super) fn on_demand(mut self, peer: &'c TcpStream, given: &'c Cell<Given>) -> Body<'c> {
+        self.waiting = (self.rest != Rest::Nothing).then_some((peer, given));
         self
     }
 
@@ -124,7 +126,11 @@ impl<'c> Body<'c> {
 
 impl Read for Body<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if let Some(mut peer) = self.waiting.take() {
+        // The peer would take it for a part of an answer that has begun. It has seen that answer's status by
+        // then, and sends the body, or does not.
+        if let Some((mut peer, given)) = self.waiting.take()
+            && given.get() == Given::Nothing
+        {
             peer.write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
         }
         let most = loop {

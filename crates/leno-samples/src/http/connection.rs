@@ -137,11 +137,11 @@ impl<H: Fn(&mut Request<'_>, Answer<'_>) -> io::Result<()>> Connection<'_, H> {
             Ok(framing) => framing,
             Err(refused) => return self.refuse(refused, room),
         };
-        let mut body = Body::new(input, framing, self.limits.body_bytes);
-        if head.headers.has("expect", "100-continue") {
-            body = body.on_demand(self.stream);
-        }
         let given = Cell::new(Given::Nothing);
+        let mut body = Body::new(input, framing, self.limits.body_bytes);
+        if head.version > 0 && head.headers.has("expect", "100-continue") {
+            body = body.on_demand(self.stream, &given);
+        }
         let ending = head.keeps_alive().then_some(self.stopped);
         let asked = (head.method.as_str(), head.version);
         let answer = Answer::new(self.stream, &given, room, asked, ending);

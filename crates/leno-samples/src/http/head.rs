@@ -53,6 +53,10 @@ impl Head {
         replace(&mut self.target, request.path.unwrap_or_default());
         self.version = request.version.unwrap_or(1);
         self.headers.read(request.headers).ok_or(Refused(400))?;
+        // A server behind this one might choose the other of two.
+        if self.headers.all("host").nth(1).is_some() {
+            return Err(Refused(400));
+        }
         Ok(Some(length))
     }
 

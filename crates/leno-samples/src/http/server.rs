@@ -9,7 +9,15 @@ use leno::kernel::scope;
 use super::answer::Answer;
 use super::connection::{Connection, Request};
 use super::watch::Watch;
-use crate::serve::{self, Stopped};
+use crate::serve::{self, Stopped, serve_refusing};
+
+/// The answer to a client that has too many connections.
+const TOO_MANY: &[u8] = b"HTTP/1.1 429 Too Many Requests\r\n\
+    content-type: text/plain\r\n\
+    content-length: 21\r\n\
+    connection: close\r\n\
+    \r\n\
+    too many connections\n";
 
 /// What a server allows.
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +67,7 @@ pub fn serve(
     let watch = Watch::new(stopped, limits);
     scope(|scope| {
         let watcher = scope.spawn(|| watch.run());
-        let in_time = serve::serve(listener, stopped, limits.server, |stream| {
+        let in_time = serve_refusing(listener, stopped, limits.server, TOO_MANY, |stream| {
             let Ok(watched) = stream.try_clone() else { return };
             let guard = watch.enter(watched);
             let peer = stream.peer_addr().ok();

@@ -108,6 +108,21 @@ fn the_nameless_are_sent_away_however_slowly_they_spell() {
 }
 
 #[test]
+fn control_characters_are_not_relayed() {
+    leaves_nothing(|| {
+        let server = Server::new(patient());
+        let mut ann = Member::new(server.address, "ann");
+        let mut bob = Member::new(server.address, "b\x1b[31mob");
+        assert_eq!(ann.hears(), "* b\u{fffd}[31mob is here\n");
+        bob.says("\x1b]0;title\x07 \u{9b}2J\rone\ttwo\0");
+        let heard = "b\u{fffd}[31mob: \u{fffd}]0;title\u{fffd} \u{fffd}2J\u{fffd}one two\u{fffd}\n";
+        assert_eq!(ann.hears(), heard);
+        drop((ann, bob, server.stop));
+        assert!(server.ended.join().unwrap());
+    });
+}
+
+#[test]
 fn the_nameless_are_sent_away_when_the_server_ends() {
     leaves_nothing(|| {
         let mut limits = patient();

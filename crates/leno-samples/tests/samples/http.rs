@@ -231,6 +231,57 @@ fn who_asks_first_is_told_to_go_on_only_if_someone_reads() {
     });
 }
 
+/// The client would take "100 Continue" for a part of the answer.
+#[test]
+fn an_answer_that_has_begun_contains_no_100_continue() {
+    leaves_nothing(|| {
+        let server = Server::new(patient());
+        let mut stream = connect(server.address);
+        let ask = "HTTP/1.1\r\nexpect: 100-continue\r\ncontent-length: 3\r\n";
+        write!(stream, "POST /through {ask}connection: close\r\n\r\n").unwrap();
+        // The head of the answer says that it has begun; then the body may be sent.
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            stream.read_exact(&mut byte).unwrap();
+            head.extend(byte);
+        }
+        assert!(head.starts_with(b"HTTP/1.1 200 OK\r\n"));
+        stream.write_all(b"one").unwrap();
+        let mut rest = String::new();
+        stream.read_to_string(&mut rest).unwrap();
+        assert_eq!(rest, "3\r\none\r\n0\r\n\r\n");
+        // HTTP/1.0 has no such expectation.
+        let ask = "HTTP/1.0\r\nexpect: 100-continue\r\ncontent-length: 3\r\n\r\none";
+        let heard = say(server.address, &format!("POST /echo {ask}"));
+        assert!(heard.starts_with("HTTP/1.1 200 OK"), "{heard}");
+        assert!(server.stop());
+    });
+}
+
+const STATUSES: [(u16, &str); 6] = [
+    (202, "Accepted"),
+    (409, "Conflict"),
+    (421, "Misdirected Request"),
+    (422, "Unprocessable Content"),
+    (451, "Unavailable For Legal Reasons"),
+    (511, "Network Authentication Required"),
+];
+
+#[test]
+fn statuses_have_their_reason_phrases() {
+    leaves_nothing(|| {
+        let server = Server::with(patient(), |request, answer| {
+            answer.send(request.head.target[1..].parse().unwrap(), "")
+        });
+        for (status, words) in STATUSES {
+            let heard = say(server.address, &format!("GET /{status} HTTP/1.1\r\n\r\n"));
+            assert!(heard.starts_with(&format!("HTTP/1.1 {status} {words}\r\n")), "{heard}");
+        }
+        assert!(server.stop());
+    });
+}
+
 #[test]
 fn what_a_handler_leaves_undone_is_told() {
     leaves_nothing(|| {

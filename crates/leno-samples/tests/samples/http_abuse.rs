@@ -5,8 +5,10 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::rc::Rc;
 
 use leno::channel::never;
-use leno::io::time::sleep;
-use leno::kernel::spawn_local;
+use leno::io::memory::Network;
+use leno::io::net::{TcpListener, TcpStream};
+use leno::io::time::{now, sleep};
+use leno::kernel::{LocalSystem, spawn_local};
 use leno_samples::http::{Client, Limits};
 
 use crate::http::{Server, bytes, handle, patient, say};
@@ -47,11 +49,65 @@ fn what_is_too_large_or_malformed_is_refused() {
         is_refused(&server, &format!("{chunked}5\r\na"), 400);
         is_refused(&server, &format!("{chunked}0\r\n{}", "a: b\r\n".repeat(500)), 400);
         is_refused(&server, &head("content-length: 1\r\ntransfer-encoding: chunked\r\n"), 400);
+        is_refused(&server, &head("host: a\r\nhost: b\r\n"), 400);
+        is_refused(&server, &head("host: a\r\nHost: a\r\n"), 400);
         is_refused(&server, "\x16\x03\x01\x02\x00\x01\r\n\r\n", 400);
         is_refused(&server, "GET / HTTP/9.9\r\n\r\n", 505);
         assert!(is_well(&server));
         assert!(server.stop());
     });
+}
+
+/// One client opens ten times as many silent connections as all clients together may have.
+#[test]
+fn a_client_with_many_silent_connections_shuts_nobody_else_out() {
+    let system = LocalSystem::builder().virtual_time().build();
+    let network = Network::local();
+    let [host, silent, guest] = ["server", "silent", "guest"].map(|name| network.host(name));
+    let ended = system.spawn(move || {
+        let mut limits = patient();
+        (limits.server.connections, limits.server.per_client) = (40, 20);
+        let listener = host.enter(|| TcpListener::bind("0.0.0.0:80").unwrap());
+        let server = host.enter(|| Server::at(listener, limits, handle));
+        let many: Vec<TcpStream> =
+            silent.enter(|| (0..400).map(|_| TcpStream::connect("server:80").unwrap()).collect());
+        let begun = now();
+        guest.enter(|| {
+            let mut stream = TcpStream::connect("server:80").unwrap();
+            stream.write_all(b"GET / HTTP/1.1\r\nconnection: close\r\n\r\n").unwrap();
+            let mut heard = String::new();
+            stream.read_to_string(&mut heard).unwrap();
+            assert!(heard.ends_with("hello"), "{heard}");
+        });
+        assert_eq!(now(), begun, "the guest has waited");
+        // The first ones are open; those beyond the client's limit were told why they are closed.
+        let (mut open, mut refused) = (0, 0);
+        for mut stream in many {
+            match stream.try_read(&mut [0]) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => open += 1,
+                _ => {
+                    let mut heard = String::new();
+                    stream.read_to_string(&mut heard).unwrap();
+                    assert!(heard.starts_with("TTP/1.1 429 Too Many Requests\r\n"), "{heard}");
+                    assert!(heard.ends_with("\r\n\r\ntoo many connections\n"), "{heard}");
+                    refused += 1;
+                }
+            }
+        }
+        assert_eq!((open, refused), (20, 380));
+        // When they have ended, the client may have others.
+        sleep(MS);
+        silent.enter(|| {
+            let mut stream = TcpStream::connect("server:80").unwrap();
+            stream.write_all(b"GET / HTTP/1.1\r\nconnection: close\r\n\r\n").unwrap();
+            let mut heard = String::new();
+            stream.read_to_string(&mut heard).unwrap();
+            assert!(heard.ends_with("hello"), "{heard}");
+        });
+        assert!(server.stop());
+    });
+    system.run().unwrap();
+    ended.join().unwrap();
 }
 
 /// A byte at a time, for ever.
