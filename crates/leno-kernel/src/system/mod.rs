@@ -495,7 +495,9 @@ impl Drop for System {
     fn drop(&mut self) {
         if entered::with_team(self.team.movables.number(), |_| ()).is_some() {
             self.team.stop();
-            return lock(&self.threads).clear();
+            // A core that has ended already has left a report, whose payloads are dropped outside of the lock.
+            let threads = core::mem::take(&mut *lock(&self.threads));
+            return drop(threads);
         }
         let report = match self.stop(None) {
             Ok(report) => report,
@@ -508,5 +510,31 @@ impl Drop for System {
 impl core::fmt::Debug for System {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         write!(f, "System({} cores)", self.cores())
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// A core that ends while its system is dropped by a coroutine of another core leaves a report.
+    #[test]
+    fn reports_of_ended_cores_are_dropped_outside_of_their_systems_lock() {
+        let system = Arc::new(System::new(1).expect("there are threads"));
+        let failing = crate::LocalSystem::new();
+        drop(failing.spawn(|| panic!("it fails")));
+        let report = failing.run().expect("nobody waits");
+        assert_eq!(report.failures.len(), 1);
+        let ended = Arc::new((Bell::new(), Mutex::new(Kept(Some(report)))));
+        let handle = Handle::Real(std::thread::spawn(|| ()));
+        lock(&system.threads).push(Thread { place: 0, handle, ended });
+        let (own, (go, wait)) = (system.clone(), std::sync::mpsc::channel::<()>());
+        let last = system.spawn(move || {
+            wait.recv().expect("it is told to go on");
+            drop(own);
+        });
+        drop(system);
+        go.send(()).expect("it waits");
+        last.join().expect("it does not panic");
     }
 }
