@@ -123,6 +123,102 @@ fn an_observer_that_panics_leaves_the_operation_whole() {
     });
 }
 
+/// Makes a system whose observer drops what is put into the place, while its thread unwinds.
+fn dropping<T: Send + 'static>() -> (leno_flexible::SystemBuilder, Arc<Mutex<Option<T>>>) {
+    struct Last<T>(Option<T>);
+    impl<T> Drop for Last<T> {
+        fn drop(&mut self) {
+            drop(self.0.take());
+        }
+    }
+    let place: Arc<Mutex<Option<T>>> = Arc::default();
+    let own = place.clone();
+    let observer = move |_: &leno_flexible::Event| {
+        let taken = own.lock().unwrap().take();
+        if taken.is_some() {
+            let _last = Last(taken);
+            panic!("an observer panics");
+        }
+    };
+    (System::builder().observer(observer), place)
+}
+
+fn adds(me: &mut Me<u32, u32>) {
+    loop {
+        let n = me.parameter().unwrap_or(0);
+        me.detach(n + 1);
+    }
+}
+
+#[test]
+fn an_observer_that_drops_its_system_does_not_wait_for_itself() {
+    in_time(|| {
+        let (builder, place) = dropping();
+        let system = builder.build();
+        let adds = system.create("adds", adds);
+        assert_eq!(adds.call(1).unwrap(), 2);
+        *place.lock().unwrap() = Some(system);
+        let raised = catch_unwind(AssertUnwindSafe(|| adds.kick())).unwrap_err();
+        assert_eq!(text(raised), "an observer panics");
+        // The system ends.
+        while adds.call(1).is_ok() {
+            thread::yield_now();
+        }
+    });
+}
+
+#[test]
+fn an_observer_that_drops_its_system_without_threads_does_not_wait_for_itself() {
+    in_time(|| {
+        let (builder, place) = dropping();
+        let system = builder.threadless();
+        let adds = system.create("adds", |mut me: AsyncMe<u32, u32>| async move {
+            loop {
+                let n = me.parameter().unwrap_or(0);
+                me.detach(n + 1).await;
+            }
+        });
+        assert_eq!(adds.call(1).unwrap(), 2);
+        *place.lock().unwrap() = Some(system);
+        let raised = catch_unwind(AssertUnwindSafe(|| adds.kick())).unwrap_err();
+        assert_eq!(text(raised), "an observer panics");
+        while adds.call(1).is_ok() {
+            thread::yield_now();
+        }
+    });
+}
+
+/// In a process of its own: a `Drop` that panics while a thread unwinds ends it.
+#[test]
+fn an_observer_may_drop_handles_and_calls_of_its_system_while_it_unwinds() {
+    const CHILD: &str = "LENO_FLEXIBLE_DROPS";
+    if std::env::var_os(CHILD).is_none() {
+        let own = std::env::current_exe().unwrap();
+        let name = "an_observer_may_drop_handles_and_calls_of_its_system_while_it_unwinds";
+        let mut child = std::process::Command::new(own);
+        let output = child.args([name, "--exact", "--nocapture"]).env(CHILD, "1").output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        return;
+    }
+    in_time(|| {
+        let (builder, place) = dropping();
+        let system = builder.build();
+        let never = system.create("never", |me: &mut Me<u32, u32>| {
+            loop {
+                let _ = me.parameter();
+                me.passivate();
+            }
+        });
+        let mut call = Box::pin(never.call_async(1));
+        assert!(call.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        let adds = system.create("adds", adds);
+        *place.lock().unwrap() = Some((never, call));
+        let raised = catch_unwind(AssertUnwindSafe(|| adds.kick())).unwrap_err();
+        assert_eq!(text(raised), "an observer panics");
+        assert_eq!(adds.call(1).unwrap(), 2);
+    });
+}
+
 #[test]
 fn an_observer_that_operates_on_its_system_gets_a_panic() {
     in_time(|| {
@@ -237,7 +333,7 @@ fn a_parameter_that_nobody_takes_may_use_the_system_when_it_is_dropped() {
 }
 
 /// A coroutine that adds one, for calls from anywhere.
-fn adds(system: &System, name: &'static str) -> Flexible<u32, u32> {
+fn adder(system: &System, name: &'static str) -> Flexible<u32, u32> {
     system.create(name, |me: &mut Me<u32, u32>| {
         loop {
             let n = me.parameter().unwrap_or(0);
@@ -263,10 +359,10 @@ fn an_observer_that_does_not_return_keeps_nobody_else_from_operating() {
             .build();
         let system = Arc::new(system);
         let there = system.clone();
-        let first = thread::spawn(move || adds(&there, "first"));
+        let first = thread::spawn(move || adder(&there, "first"));
         entered.recv().unwrap();
         // The other thread is in the observer still.
-        let second = adds(&system, "second");
+        let second = adder(&system, "second");
         assert_eq!(second.call(1).unwrap(), 2);
         assert_eq!(system.snapshot().coroutines.len(), 2);
         assert_eq!(told.load(SeqCst), 1);
@@ -294,7 +390,7 @@ fn an_observer_that_suspends_holds_no_lock() {
             .into_iter()
             .map(|name| {
                 let system = system.clone();
-                kernel.spawn(move || adds(&system, name).call(1).unwrap())
+                kernel.spawn(move || adder(&system, name).call(1).unwrap())
             })
             .collect();
         kernel.run().unwrap();
@@ -330,7 +426,7 @@ fn a_policy_may_look_at_its_system_but_not_operate_on_it() {
         let gate = system.create("gate", move |_: &mut Me<(), ()>| {
             wait.lock().unwrap().recv().unwrap();
         });
-        let all = ["a", "b", "c"].map(|name| adds(&system, name));
+        let all = ["a", "b", "c"].map(|name| adder(&system, name));
         assert!(place.set(all[0].clone()).is_ok());
         gate.kick().unwrap();
         all.iter().for_each(|own| own.kick().unwrap());
