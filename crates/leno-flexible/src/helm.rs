@@ -105,6 +105,7 @@ pub(crate) fn steer(
     limit: Option<Time>,
     is_settled: impl Fn() -> bool,
 ) {
+    let _steers = turn::steers(shared);
     let mut guard = Guard { shared, is_armed: true };
     loop {
         let back = match next.take() {
@@ -228,6 +229,7 @@ pub(crate) fn send_helper(shared: &Arc<Shared>) {
 
 /// Drops the bodies of a system that has ended, and leaves the helm. Whoever calls this has it.
 pub(crate) fn sweep(shared: &Arc<Shared>) {
+    let _steers = turn::steers(shared);
     loop {
         let body = shared.operate(|table| {
             let body = table.take_body();
@@ -245,11 +247,11 @@ pub(crate) fn sweep(shared: &Arc<Shared>) {
     }
 }
 
-/// Ends a system, and waits until its bodies are dropped, unless one of them does this itself, or a
-/// future: then whoever steers sees to it.
+/// Ends a system, and waits until its bodies are dropped, unless one of them does this itself, a future, or code
+/// that is called by whoever steers: then that one sees to it.
 pub(crate) fn stop_and_sweep(shared: &Arc<Shared>) {
     shared.operate(Table::stop);
-    if turn::coroutine(shared).is_some() {
+    if turn::coroutine(shared).is_some() || turn::is_steering(shared) {
         return;
     }
     // One that cannot wait leaves it to whoever steers.

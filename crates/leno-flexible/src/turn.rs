@@ -109,6 +109,40 @@ impl Drop for Ends {
     }
 }
 
+thread_local! {
+    /// The systems that are steered on this thread, each with the kernel's coroutine that does so.
+    static STEERED: RefCell<Vec<(Option<Co>, usize)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The calling code steers a system until this goes.
+pub(crate) struct Steers((Option<Co>, usize));
+
+impl Drop for Steers {
+    #[inline(never)]
+    fn drop(&mut self) {
+        STEERED.with_borrow_mut(|steered| {
+            if let Some(place) = steered.iter().rposition(|own| *own == self.0) {
+                steered.remove(place);
+            }
+        });
+    }
+}
+
+/// The calling code steers this system, and calls code of users also between turns.
+#[inline(never)]
+pub(crate) fn steers(shared: &Arc<Shared>) -> Steers {
+    let own = (here(), address(shared));
+    STEERED.with_borrow_mut(|steered| steered.push(own));
+    Steers(own)
+}
+
+/// Whether the calling code was called by one who steers this system.
+#[inline(never)]
+pub(crate) fn is_steering(shared: &Arc<Shared>) -> bool {
+    let own = (here(), address(shared));
+    STEERED.with_borrow(|steered| steered.contains(&own))
+}
+
 fn here() -> Option<Co> {
     who().map(|(co, _)| co)
 }

@@ -188,6 +188,54 @@ fn an_observer_that_drops_its_system_without_threads_does_not_wait_for_itself() 
     });
 }
 
+/// A system that its own code drops.
+type Own = Arc<Mutex<Option<Threadless>>>;
+
+/// Between two turns, the thread that steers drops what a call has left.
+#[test]
+fn a_parameter_that_drops_its_system_does_not_wait_for_its_own_thread() {
+    struct Last(Own);
+    impl Drop for Last {
+        fn drop(&mut self) {
+            let taken = self.0.lock().unwrap().take();
+            drop(taken);
+        }
+    }
+    in_time(|| {
+        let (system, place) = (Threadless::new(), Own::default());
+        let ignores = system.create("ignores", |mut me: AsyncMe<Last, ()>| async move {
+            loop {
+                me.detach(()).await;
+            }
+        });
+        *place.lock().unwrap() = Some(system);
+        let _refused = ignores.call(Last(place.clone()));
+        let _refused = ignores.call(Last(place.clone()));
+        assert!(place.lock().unwrap().is_none());
+    });
+}
+
+/// One thread steers both systems, and the inner one has the innermost turn.
+#[test]
+fn a_body_of_another_system_that_drops_this_one_does_not_wait_for_its_own_thread() {
+    in_time(|| {
+        let (system, inner, place) = (Threadless::new(), Threadless::new(), Own::default());
+        let own = place.clone();
+        let drops = inner.create("drops", |mut me: AsyncMe<(), ()>| async move {
+            let taken = own.lock().unwrap().take();
+            drop(taken);
+            me.answer(());
+        });
+        let calls = system.create("calls", |mut me: AsyncMe<(), ()>| async move {
+            let _answer = drops.call_async(()).await;
+            me.answer(());
+        });
+        *place.lock().unwrap() = Some(system);
+        let _refused = calls.call(());
+        assert!(place.lock().unwrap().is_none());
+    });
+}
+
 /// In a process of its own: a `Drop` that panics while a thread unwinds ends it.
 #[test]
 fn an_observer_may_drop_handles_and_calls_of_its_system_while_it_unwinds() {
