@@ -127,7 +127,7 @@ pub(crate) fn steer(
         };
         let is_late = limit.is_some_and(|limit| now() >= limit);
         let is_done = || is_late || is_settled();
-        match shared.operate(|table| step(table, back, is_done)) {
+        match shared.operate_as_scheduler(|table| step(table, back, is_done)) {
             Step::Next(scheduled) => next = Some(scheduled),
             Step::Again => {}
             Step::Left => break,
@@ -202,7 +202,7 @@ fn poll(shared: &Arc<Shared>, id: Id, mut stackless: Stackless, turn: &Ends) -> 
         resume_unwind(payload);
     }
     if let Some(leave) = turn.take_leave() {
-        shared.operate(|table| table.leave(id, leave));
+        shared.operate_as_scheduler(|table| table.leave(id, leave));
     }
     end(shared, id, Ending::Panicked(payload));
     None
@@ -211,7 +211,8 @@ fn poll(shared: &Arc<Shared>, id: Id, mut stackless: Stackless, turn: &Ends) -> 
 /// A body has not come to its end.
 fn end(shared: &Arc<Shared>, id: Id, ending: Ending) {
     let mut nothing = None::<fn(&dyn AnyCall) -> Option<Waiter>>;
-    if let Some(failure) = shared.operate(|table| table.end(id, ending, &mut nothing)) {
+    let ended = shared.operate_as_scheduler(|table| table.end(id, ending, &mut nothing));
+    if let Some(failure) = ended {
         shared.report(failure);
     }
 }

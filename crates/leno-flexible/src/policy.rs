@@ -3,7 +3,8 @@
 //! A policy is asked about a copy, while the system is not locked. It must not operate on the system, and gets a
 //! panic if it does; it may look at it. If what it was asked about has changed meanwhile, it is asked again, up to
 //! 16 times. A [`Schedule`] that panics stops its system. A [`Serve`] that panics is removed: the first request is
-//! served, and the operation after which it was asked raises the panic. By default both are first come, first
+//! served, and the operation after which it was asked raises the panic, or the failure hook of the process is told if
+//! that was scheduling. By default both are first come, first
 //! served, which is fair; under [exploration](leno_kernel::world) the driver decides.
 
 use core::cmp::Reverse;

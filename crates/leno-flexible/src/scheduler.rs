@@ -122,9 +122,11 @@ fn turn(shared: &Shared, id: Id, co: Co) -> Left {
     });
     match back {
         // It has told the table itself, unless it waits for something outside.
-        Ok(Back::Parked(_) | Back::Called(_)) => shared.operate(|table| table.left(id, false)),
+        Ok(Back::Parked(_) | Back::Called(_)) => {
+            shared.operate_as_scheduler(|table| table.left(id, false));
+        }
         Ok(Back::Yielded) => {
-            shared.operate(|table| table.left(id, true));
+            shared.operate_as_scheduler(|table| table.left(id, true));
             return Left::Yielded;
         }
         // What has ended has said so; and one that is to exit is the core's, and will.
@@ -135,7 +137,7 @@ fn turn(shared: &Shared, id: Id, co: Co) -> Left {
 
 /// A coroutine of the sink can run, though the scheduler has not said so.
 fn woken(shared: &Shared, co: Co) {
-    let came_back = shared.operate(|table| {
+    let came_back = shared.operate_as_scheduler(|table| {
         let id = table.of_co(co)?;
         Some(table.came_back(id))
     });

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, Weak};
 use leno_kernel::log::Operation;
 use leno_kernel::user::{self, Panic};
 use leno_kernel::{
-    Object, Reason, Time, Waiter, Wake, current_stack, exit, park, park_until, world,
+    Co, Object, Reason, Time, Waiter, Wake, current_stack, exit, park, park_until, world,
 };
 
 use crate::call::AnyCall;
@@ -46,24 +46,36 @@ struct InOperation<'a> {
 }
 
 impl InOperation<'_> {
-    /// What a policy or an observer has raised.
+    /// Whether policies are to be asked, or the observer is to be told.
     #[inline]
-    fn end(&mut self) -> Option<Panic> {
-        let mut table = self.table.take()?;
+    fn end(&mut self) -> bool {
+        let Some(mut table) = self.table.take() else { return false };
         let leavings = table.take_leavings();
         let has_questions = table.has_questions();
         drop(table);
         if let Some(leavings) = leavings {
             leavings.see_to();
         }
-        has_questions.then(|| self.shared.consult()).flatten()
+        has_questions
     }
 }
 
 impl Drop for InOperation<'_> {
     fn drop(&mut self) {
-        drop(self.end());
+        if self.end() {
+            drop(self.shared.consult());
+        }
     }
+}
+
+/// Who has to be told that somebody is ready.
+enum Told {
+    /// Nobody is ready, or someone looks by itself.
+    Nobody,
+    /// The coroutine that schedules, on the home core.
+    Scheduler(Co),
+    /// Nobody could be found who would steer.
+    Helper,
 }
 
 /// Goes on with what a policy or an observer has raised.
@@ -120,44 +132,58 @@ impl Shared {
 
     /// An operation: one critical section. Whoever is to be woken is woken after it.
     pub(crate) fn operate<T>(&self, f: impl FnOnce(&mut Table) -> T) -> T {
-        let (result, raised) = self.operate_quietly(f);
-        raise(raised);
+        let (result, has_questions) = self.operate_quietly(f);
+        self.consult_if(has_questions);
         result
     }
 
-    /// The same for one who has more to do before it goes on with what a policy or an observer has raised: see
-    /// [`raise`].
-    fn operate_quietly<T>(&self, f: impl FnOnce(&mut Table) -> T) -> (T, Option<Panic>) {
+    /// The same for one who has more to do before policies are asked and the observer is told, which may take their
+    /// time: see [`Self::consult_if`].
+    fn operate_quietly<T>(&self, f: impl FnOnce(&mut Table) -> T) -> (T, bool) {
         let mut operation = InOperation { shared: self, table: Some(self.lock()) };
         let result = f(operation.table.as_mut().expect("it is locked"));
         (result, operation.end())
     }
 
-    /// The same from outside: whoever schedules has to be told, if there is something to do.
-    pub(crate) fn operate_from_outside<T>(self: &Arc<Self>, f: impl FnOnce(&mut Table) -> T) -> T {
-        if self.is_threadless {
-            let ((result, needs_helper), raised) = self.operate_quietly(|table| {
-                let result = f(table);
-                (result, table.hand_over())
-            });
-            if needs_helper {
-                helm::send_helper(self);
-            }
-            raise(raised);
-            return result;
+    /// The same for one who schedules, and so goes on whatever an observer or a policy of requests raises: the
+    /// failure hook is told.
+    pub(crate) fn operate_as_scheduler<T>(&self, f: impl FnOnce(&mut Table) -> T) -> T {
+        let (result, has_questions) = self.operate_quietly(f);
+        if has_questions && let Some(raised) = self.consult() {
+            user::failed("an observer or a policy", raised);
         }
-        let ((result, scheduler), raised) = self.operate_quietly(|table| {
-            let result = f(table);
-            (result, table.scheduler.filter(|_| table.is_ready() && !table.is_listening))
-        });
-        if let Some(scheduler) = scheduler {
-            Waiter::Co(scheduler).wake();
-        }
-        raise(raised);
         result
     }
 
-    /// Asks the policies and tells the observer that the operations so far leave to do. Returns what they raise.
+    /// The same from outside: whoever schedules has to be told, if there is something to do.
+    pub(crate) fn operate_from_outside<T>(self: &Arc<Self>, f: impl FnOnce(&mut Table) -> T) -> T {
+        let ((result, next), has_questions) = self.operate_quietly(|table| {
+            let result = f(table);
+            // Nobody is told before policies and the observer were: they see it first.
+            let next = (!table.has_questions()).then(|| self.next_to_go_on(table));
+            (result, next)
+        });
+        match next {
+            Some(next) => self.go_on_with(next),
+            None if has_questions => {
+                let raised = self.consult();
+                self.go_on();
+                raise(raised);
+            }
+            None => {}
+        }
+        result
+    }
+
+    /// Has policies asked and the observer told, and goes on with what they raise.
+    #[inline]
+    fn consult_if(&self, has_questions: bool) {
+        if has_questions {
+            raise(self.consult());
+        }
+    }
+
+    /// Asks the policies and tells the observer what the operations so far leave to do. Returns what they raise.
     #[cold]
     #[inline(never)]
     fn consult(&self) -> Option<Panic> {
@@ -217,24 +243,35 @@ impl Shared {
         (again, raised)
     }
 
-    /// One may have become ready outside of an operation: whoever schedules is told.
+    /// Whoever schedules is told, if there is something to do.
     fn go_on(&self) {
-        if !self.is_threadless {
-            let table = self.lock();
-            let scheduler = table.scheduler.filter(|_| table.is_ready() && !table.is_listening);
-            drop(table);
-            return scheduler.into_iter().for_each(|own| Waiter::Co(own).wake());
-        }
         let mut table = self.lock();
-        let needs_helper = table.hand_over();
+        let next = self.next_to_go_on(&mut table);
         let leavings = table.take_leavings();
         drop(table);
         if let Some(leavings) = leavings {
             leavings.see_to();
         }
-        match self.own.upgrade().filter(|_| needs_helper) {
-            Some(own) => helm::send_helper(&own),
-            None => debug_assert!(!needs_helper, "whoever operates keeps the system"),
+        self.go_on_with(next);
+    }
+
+    #[inline]
+    fn next_to_go_on(&self, table: &mut Table) -> Told {
+        if self.is_threadless {
+            return if table.hand_over() { Told::Helper } else { Told::Nobody };
+        }
+        let scheduler = table.scheduler.filter(|_| table.is_ready() && !table.is_listening);
+        scheduler.map_or(Told::Nobody, Told::Scheduler)
+    }
+
+    #[inline]
+    fn go_on_with(&self, next: Told) {
+        match next {
+            Told::Nobody => {}
+            Told::Scheduler(own) => Waiter::Co(own).wake(),
+            Told::Helper => {
+                helm::send_helper(&self.own.upgrade().expect("whoever operates keeps the system"));
+            }
         }
     }
 
@@ -244,7 +281,7 @@ impl Shared {
     /// With what the policy has raised. It is gone then, and whoever schedules stops the system.
     pub(crate) fn answer(&self, mut question: Question) -> Next {
         match self.ask(|| question.ask()) {
-            Ok(place) => self.operate(|table| table.schedule_chosen(question, place)),
+            Ok(place) => self.operate_as_scheduler(|table| table.schedule_chosen(question, place)),
             Err(panic) => {
                 user::discard(question);
                 panic.resume()
@@ -254,7 +291,7 @@ impl Shared {
 
     /// Schedules one of those who wait.
     pub(crate) fn schedule(&self) -> Next {
-        let mut next = self.operate(Table::schedule);
+        let mut next = self.operate_as_scheduler(Table::schedule);
         while let Next::Ask(question) = next {
             next = self.answer(question);
         }
@@ -300,7 +337,7 @@ impl Shared {
         }
         let in_world = world::is_here();
         let mut caller = Some(Caller { from, call });
-        let (first, raised) = self.operate_quietly(|table| {
+        let (first, has_questions) = self.operate_quietly(|table| {
             // In a world others may do something first.
             if !in_world && let Some(next) = table.call_directly(m, &mut caller) {
                 return Ok(Some(next));
@@ -316,7 +353,7 @@ impl Shared {
                 helm::steer(self, (!in_world).then_some(first), limit, is_settled);
             }
         });
-        raise(raised);
+        self.consult_if(has_questions);
         called
     }
 

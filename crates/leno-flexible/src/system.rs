@@ -73,8 +73,9 @@ impl SystemBuilder {
     /// It is called after the operation, when those whom that wakes were woken, by the one who operates; or by
     /// another one, who is telling it at that moment. It must not operate on the system, and gets a panic if it
     /// does; it may look at it, for example by [`System::snapshot`]. If it panics, it is told nothing any more,
-    /// and the operation after which it was called raises the panic. Events wait in memory while it does not
-    /// return.
+    /// and the operation after which it was called raises the panic; if that was scheduling, the failure hook of
+    /// the process is told ([`user::on_failure`](leno_kernel::user::on_failure)). Events wait in memory while it
+    /// does not return.
     ///
     /// # Examples
     /// ```
