@@ -61,10 +61,10 @@ pub struct Counters {
 impl Sum for Counters {
     fn sum<I: Iterator<Item = Counters>>(all: I) -> Counters {
         all.fold(Counters::default(), |a, b| Counters {
-            rescues: a.rescues + b.rescues,
-            restores: a.restores + b.restores,
-            direct: a.direct + b.direct,
-            bytes: a.bytes + b.bytes,
+            rescues: a.rescues.saturating_add(b.rescues),
+            restores: a.restores.saturating_add(b.restores),
+            direct: a.direct.saturating_add(b.direct),
+            bytes: a.bytes.saturating_add(b.bytes),
         })
     }
 }

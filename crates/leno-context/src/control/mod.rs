@@ -101,6 +101,15 @@ pub enum Kind {
     Home,
 }
 
+/// What [`Control::hide`] has taken away, for [`Control::show`].
+#[derive(Debug)]
+#[must_use = "a block that is hidden is shown again"]
+pub struct Hidden {
+    span: u32,
+    low: usize,
+    high: usize,
+}
+
 /// The first function on a coroutine's stack. It never returns; it ends in
 /// [`crate::unwind::finish`].
 pub type Main = unsafe extern "C-unwind" fn(Word, usize, *mut Control) -> !;
@@ -318,6 +327,23 @@ impl Control {
         self.high.set(high);
     }
 
+    /// Makes [`Self::is_here`] and [`Self::is_on_own_stack`] `false` until [`Self::show`] is called: code that
+    /// leaves this coroutine then finds out by other means where it is, and that it [is hidden](Self::is_hidden).
+    pub fn hide(&self) -> Hidden {
+        Hidden { span: self.span.replace(0), low: self.low.replace(0), high: self.high.replace(0) }
+    }
+
+    /// Undoes [`Self::hide`].
+    pub fn show(&self, hidden: Hidden) {
+        self.span.set(hidden.span);
+        self.set_range(hidden.low, hidden.high);
+    }
+
+    /// Whether [`Self::hide`] has been called, and [`Self::show`] not yet.
+    pub fn is_hidden(&self) -> bool {
+        self.span.get() == 0 && self.high.get() == 0
+    }
+
     /// Whether `address` is on the stack this coroutine runs on, as far as that is known.
     pub fn holds(&self, address: usize) -> bool {
         (self.low.get()..self.high.get()).contains(&address)
@@ -328,7 +354,7 @@ impl Control {
     #[inline(always)]
     pub fn is_here(&self) -> bool {
         #[cfg(leno_baton)]
-        return core::ptr::eq(self, switch::own_control());
+        return core::ptr::eq(self, switch::own_control()) && !self.is_hidden();
         #[cfg(not(leno_baton))]
         {
             let sp = switch::stack_pointer();
@@ -342,7 +368,7 @@ impl Control {
     #[inline(always)]
     pub fn is_on_own_stack(&self) -> bool {
         #[cfg(leno_baton)]
-        return core::ptr::eq(self, switch::own_control());
+        return core::ptr::eq(self, switch::own_control()) && !self.is_hidden();
         #[cfg(not(leno_baton))]
         {
             let below = (&raw const *self).addr().wrapping_sub(switch::stack_pointer());

@@ -9,13 +9,18 @@
 //! kernel's scopes by their core.
 //!
 //! Where the calling code is on the coroutine's own stack, a comparison of the stack pointer tells. Else
-//! the chain is walked: for coroutines further in, on shared stacks, and on the thread backend.
+//! the chain is walked: for coroutines further in, on shared stacks, on the thread backend, and for a
+//! coroutine that is held.
+//!
+//! A coroutine is held ([`hold`]) while its code runs others for a system of the kernel: these come back
+//! before it goes on, or else the system would take it for one of them. Code that would leave a coroutine on
+//! which the calling code stands so is refused.
 
 use core::ptr::NonNull;
 
-use leno_context::control::{self, Control};
+use leno_context::control::{self, Control, Hidden};
 
-use super::floor;
+use super::{floor, ring};
 
 /// Refuses to go on unless the calling code runs inside the coroutine of `control`. `what` of that
 /// coroutine is being used.
@@ -35,28 +40,88 @@ pub(in crate::raw) unsafe fn assert_inside(control: NonNull<Control>, what: &str
     }
 }
 
+/// As [`assert_inside`], for code that leaves the coroutine: also refuses to go on if it, or one further
+/// in, is held.
+///
+/// # Panics
+/// As [`assert_inside`], and if it is held.
+///
+/// # Safety
+/// `control` is a live coroutine of this thread.
+#[inline(always)]
+#[track_caller]
+pub(in crate::raw) unsafe fn assert_may_leave(control: NonNull<Control>, what: &str) {
+    // SAFETY: live by the contract.
+    if !unsafe { control.as_ref() }.is_on_own_stack() {
+        // SAFETY: forwarded.
+        unsafe { assert_not_held(control, what) };
+    }
+}
+
 #[cold]
 #[inline(never)]
 #[track_caller]
 unsafe fn assert_around(control: NonNull<Control>, what: &str) {
-    if !is_around(control.as_ptr()) {
+    if find(control.as_ptr()).is_none() {
         // SAFETY: live by the contract.
         refuse(unsafe { control.as_ref() }, what);
     }
 }
 
-/// Whether the coroutine of `control` is on the chain of the calling code.
-fn is_around(control: *const Control) -> bool {
+#[cold]
+#[inline(never)]
+#[track_caller]
+unsafe fn assert_not_held(control: NonNull<Control>, what: &str) {
+    // SAFETY: live by the contract.
+    let block = unsafe { control.as_ref() };
+    match find(control.as_ptr()) {
+        None => refuse(block, what),
+        Some(is_held) if is_held => panic!(
+            "{what} of {} {} (created at {}) was used by a coroutine of a system that runs on top of it, by \
+             `attach` or eagerly: that one parks or ends before another one is left",
+            block.noun(),
+            block.shown(),
+            block.site(),
+        ),
+        Some(_) => {}
+    }
+}
+
+/// Looks for the coroutine of `control` on the chain of the calling code: whether it, or one further in, is
+/// held.
+fn find(control: *const Control) -> Option<bool> {
     let mut around = control::current();
+    let mut is_held = false;
     loop {
-        if core::ptr::eq(around, control) {
-            return true;
-        }
         // SAFETY: on the chain of the running code, so it is live.
-        let Some(block) = (unsafe { around.as_ref() }) else { return false };
+        let block = unsafe { around.as_ref() }?;
+        is_held |= block.is_hidden();
+        if core::ptr::eq(around, control) {
+            return Some(is_held);
+        }
         // SAFETY: it runs, or waits for one that it has resumed.
         around = unsafe { floor::around(block) };
     }
+}
+
+/// Runs `f`; meanwhile the coroutine that runs the calling code is held, and so is the ring that this code
+/// is in: neither suspending it nor hopping leaves it. `f` may enter rings and resume coroutines of its own.
+pub(in crate::raw) fn hold<R>(f: impl FnOnce() -> R) -> R {
+    struct Held(NonNull<Control>, Option<Hidden>);
+    impl Drop for Held {
+        fn drop(&mut self) {
+            if let Some(hidden) = self.1.take() {
+                // SAFETY: it has not been left, so it has not ended.
+                unsafe { self.0.as_ref() }.show(hidden);
+            }
+        }
+    }
+    let _ring = ring::hold();
+    let _held = NonNull::new(control::current()).map(|control| {
+        // SAFETY: the running coroutine's block is live.
+        Held(control, Some(unsafe { control.as_ref() }.hide()))
+    });
+    f()
 }
 
 #[cold]

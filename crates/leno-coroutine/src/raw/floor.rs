@@ -9,7 +9,7 @@ use leno_context::control::{self, Control, Kind, bits};
 use leno_context::unwind::{self, code};
 use leno_context::word::Word;
 
-use super::{local, ring};
+use super::{chain, local, ring};
 
 /// The coroutine around a running one: whoever has resumed it, or has entered its ring. Null for a
 /// plain thread.
@@ -25,6 +25,33 @@ pub unsafe fn around(block: &Control) -> *mut Control {
         // SAFETY: by the contract.
         Kind::Asymmetric | Kind::Home => unsafe { control::resumer_of(block) },
     }
+}
+
+/// The ring in which the calling code is, to be compared with others; null if it is in none.
+pub fn ring_here() -> *const () {
+    ring::ring_here()
+}
+
+/// Whether a coroutine waits for another because that has resumed it, or has entered its ring by a scope after
+/// it was in `ring`. Members of other rings of its wait for nobody but each other.
+///
+/// # Safety
+/// `block` is that of a live coroutine of this thread. `ring` is null, or one in which the coroutine
+/// [around](around) it has been, and has not left.
+pub unsafe fn is_entered_within(block: &Control, ring: *const ()) -> bool {
+    match block.kind() {
+        Kind::Member | Kind::Shared | Kind::Migrant => {
+            // SAFETY: by the contract.
+            unsafe { ring::is_entered_within(block, ring) }
+        }
+        Kind::Asymmetric | Kind::Home => true,
+    }
+}
+
+/// Runs `f`, which runs coroutines of a system on top of the calling code: meanwhile the coroutine and the
+/// ring in which that code is cannot be left. Code that tries to is refused.
+pub fn hold<R>(f: impl FnOnce() -> R) -> R {
+    chain::hold(f)
 }
 
 /// Where a coroutine is suspended, captured by itself on its own stack. `None` unless it is suspended,

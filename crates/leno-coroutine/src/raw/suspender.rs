@@ -45,7 +45,7 @@ impl<In, Out> Suspender<In, Out> {
     #[track_caller]
     fn assert_inside(&self) {
         // SAFETY: it has not ended, and is of this thread (see the module).
-        unsafe { chain::assert_inside(self.control, "the suspender") };
+        unsafe { chain::assert_may_leave(self.control, "the suspender") };
     }
 
     /// Hands `out` to whoever resumed this coroutine. Returns the input it is next resumed with.
@@ -55,7 +55,8 @@ impl<In, Out> Suspender<In, Out> {
     /// destructors run. Code that catches the unwinding with `catch_unwind` should let it go on.
     ///
     /// # Panics
-    /// When the calling code does not run inside this coroutine. Aborts the process, with a message, when
+    /// When the calling code does not run inside this coroutine, or this coroutine is below one of a system
+    /// that runs on top of it, by `leno::kernel::attach` or eagerly. Aborts the process, with a message, when
     /// called while this coroutine's own stack unwinds; in destructors use [`Self::try_suspend`].
     #[inline(always)]
     #[track_caller]

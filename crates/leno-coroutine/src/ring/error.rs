@@ -68,6 +68,12 @@ pub enum RingError {
         /// Who is on its stack.
         by: String,
     },
+    /// The current member cannot be left: it runs a coroutine of a system on top of it, which has to park or
+    /// end first.
+    Held {
+        /// The current member.
+        member: String,
+    },
     /// The thread has no ring yet.
     NoRing,
 }
@@ -108,6 +114,11 @@ impl fmt::Display for RingError {
                 f,
                 "member {member} cannot have its turn: {by} is on its shared stack, in the middle \
                  of a call"
+            ),
+            RingError::Held { member } => write!(
+                f,
+                "member {member} cannot give control away: a coroutine of a system runs on top of it, by \
+                 `attach` or eagerly, and parks or ends before"
             ),
             RingError::NoRing => f.write_str("this thread has no ring yet"),
         }

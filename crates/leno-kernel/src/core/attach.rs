@@ -5,6 +5,8 @@
 
 use std::rc::Rc;
 
+use leno_coroutine::floor;
+
 use super::{Core, Exit, Stop, Task};
 use crate::attach::{AttachError, Back, Inbox};
 use crate::log::What;
@@ -85,7 +87,9 @@ impl Core {
         let hands = self.hands.replace(0);
         let outcome = self.outcome.take();
         let under = Under { core: self, running, hands, outcome, caller };
-        run();
+        // Whoever runs on top comes back here: neither it nor what it calls leaves a generator, or a member
+        // of a ring, in which the calling code is.
+        floor::hold(run);
         drop(under);
     }
 

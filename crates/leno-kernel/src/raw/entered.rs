@@ -5,7 +5,8 @@
 //! is on the stack of what the first one runs. But a coroutine further out may have been suspended
 //! through a coroutine of an entered core; then that core is still in the list, while other code
 //! runs. So a core is believed only if what it runs is really around the calling code, which the
-//! chain of resumers tells.
+//! chain of resumers tells. A future may hop to another member of a ring in which its core's loop runs: it is
+//! not around that one.
 //!
 //! Claim: a core in the list is alive, because whoever entered it borrows it until it has left.
 
@@ -50,6 +51,8 @@ pub(crate) struct Entry {
     thread: Cell<Option<Co>>,
     /// The coroutine that has entered it; null for a plain thread.
     host: Cell<*mut Control>,
+    /// The ring in which that was done; null for none.
+    ring: Cell<*const ()>,
     /// The core that was entered before.
     outer: Cell<*const Core>,
 }
@@ -61,6 +64,7 @@ impl Entry {
             is_entered: Cell::new(false),
             thread: Cell::new(None),
             host: Cell::new(core::ptr::null_mut()),
+            ring: Cell::new(core::ptr::null()),
             outer: Cell::new(core::ptr::null()),
         }
     }
@@ -115,6 +119,7 @@ pub(crate) fn enter<R>(core: &Core, f: impl FnOnce() -> R) -> R {
     assert!(!core.entry.is_entered.replace(true), "a core is entered once at a time");
     let first = first_entered();
     core.entry.host.set(control::current());
+    core.entry.ring.set(floor::ring_here());
     core.entry.thread.set(world::current_thread());
     core.entry.outer.set(first.get().cast());
     first.set((&raw const *core).cast_mut().cast());
@@ -322,6 +327,7 @@ fn outside<'a>() -> Here<'a> {
 #[inline(never)]
 fn find<'a>() -> Here<'a> {
     let mut around = control::current();
+    let mut inner: Option<&Control> = None;
     loop {
         for core in list() {
             match core.entry.running.get() {
@@ -330,7 +336,9 @@ fn find<'a>() -> Here<'a> {
                     let task = unsafe { task.as_ref() };
                     return Here::Stack(Inside { core, co, task, control });
                 }
-                Running::Future(co) if core.entry.host.get() == around => {
+                Running::Future(co)
+                    if core.entry.host.get() == around && is_within(inner, &core.entry) =>
+                {
                     return Here::Future(core, co);
                 }
                 _ => {}
@@ -341,7 +349,16 @@ fn find<'a>() -> Here<'a> {
         }
         // SAFETY: on the chain of the running code, so it is live.
         let Some(block) = (unsafe { around.as_ref() }) else { return Here::Thread };
+        inner = Some(block);
         // SAFETY: as above.
         around = unsafe { floor::around(block) };
     }
+}
+
+/// Whether what an entered core polls is around `inner`, the coroutine before its host on the chain of the
+/// calling code (none: the code is on the host's own stack): not around members of a ring in which the host
+/// was before it entered the core, to which the poll has hopped.
+fn is_within(inner: Option<&Control>, entry: &Entry) -> bool {
+    // SAFETY: on the chain, so it is live; the ring has not been left, because the core has not.
+    inner.is_none_or(|inner| unsafe { floor::is_entered_within(inner, entry.ring.get()) })
 }

@@ -47,6 +47,7 @@ impl Ring {
             before: Cell::new(None),
             raise: Cell::new(None),
             draining: Cell::new(false),
+            held: Cell::new(0),
             gave_up: Cell::new(false),
             failures: RefCell::default(),
         })));
@@ -165,6 +166,22 @@ pub(super) fn here_or_enter() -> Result<&'static Ring, RingError> {
             // SAFETY: freed at thread exit only.
             Ok(unsafe { ring.as_ref() })
         }
+        found => found,
+    }
+}
+
+/// The ring of the calling code; null if it is in none.
+pub(in crate::raw) fn ring_here() -> *const () {
+    ring_of(control::current())
+}
+
+/// The ring of the calling code, if it is in one; a plain thread enters its own.
+pub(super) fn here_or_own() -> Option<&'static Ring> {
+    let control = control::current();
+    let ring = ring_of(control).cast_const().cast::<Ring>();
+    // SAFETY: a context's ring is freed only after the context has left it.
+    match unsafe { ring.as_ref() } {
+        None if control.is_null() => here_or_enter().ok(),
         found => found,
     }
 }

@@ -16,6 +16,7 @@
 
 mod drain;
 mod enter;
+mod hold;
 mod hop;
 mod queue;
 pub(crate) mod scope;
@@ -33,7 +34,9 @@ use leno_context::unwind::{self, code};
 use leno_context::user::{self, Panic, Section};
 use leno_context::word::Word;
 
+pub(super) use self::enter::ring_here;
 use self::enter::{here, here_or_enter};
+pub(super) use self::hold::hold;
 use self::queue::{Entry, Queue};
 pub(crate) use self::wait::{give_turn, join, run as run_all};
 use super::local;
@@ -63,6 +66,8 @@ pub(crate) struct Ring {
     /// An exit aimed further out, to be raised in the initial member.
     raise: Cell<Option<Panic>>,
     draining: Cell<bool>,
+    /// How often its current member is held: it does not hop meanwhile. See [`super::chain::hold`].
+    held: Cell<usize>,
     /// A member that could not be ended was given up: its frames refer to this ring for ever.
     gave_up: Cell<bool>,
     failures: RefCell<Vec<Failure>>,
@@ -136,6 +141,7 @@ impl Ring {
         if !self.can_hop() {
             return Err(RingError::Exiting { from: self.current().shown().to_string() });
         }
+        self.check_held()?;
         if self.draining.get() {
             return self.yield_draining().map_err(|error| *error);
         }
@@ -327,7 +333,10 @@ pub(crate) fn yield_now() -> Result<(), Box<RingError>> {
 #[inline(never)]
 fn yield_slowly() -> Result<(), Box<RingError>> {
     match here() {
-        Ok(ring) => ring.yield_now(),
+        Ok(ring) => {
+            ring.check_held().map_err(Box::new)?;
+            ring.yield_now()
+        }
         // A thread that has no ring has nobody to yield to.
         Err(RingError::NoRing) => Ok(()),
         Err(error) => Err(Box::new(error)),
@@ -359,6 +368,7 @@ pub(crate) fn drain() -> Result<Drained, RingError> {
     if ring.current.get() != ring.initial {
         return Err(RingError::NotInitial { member: ring.current().shown().to_string() });
     }
+    ring.check_held()?;
     match ring.drain() {
         (drained, None) => Ok(drained),
         (_, Some(panic)) => panic.resume(),
@@ -372,4 +382,23 @@ pub(crate) fn drain() -> Result<Drained, RingError> {
 pub(super) unsafe fn host_of(block: &Control) -> *mut Control {
     // SAFETY: a member's ring outlives it.
     unsafe { &*block.ring.get().cast::<Ring>() }.host
+}
+
+/// Whether the ring of a member was entered by a scope, after its host was in `ring`.
+///
+/// # Safety
+/// `block` is that of a live member of a ring of this thread. `ring` is null, or one in which its host has
+/// been, and has not left.
+pub(super) unsafe fn is_entered_within(block: &Control, ring: *const ()) -> bool {
+    // SAFETY: a member's ring outlives it.
+    let own = unsafe { &*block.ring.get().cast::<Ring>() };
+    let mut before = ring.cast::<Ring>();
+    // SAFETY: it has not been left, and neither have those around it.
+    while let Some(ring) = unsafe { before.as_ref() } {
+        if core::ptr::eq(ring, own) {
+            return false;
+        }
+        before = ring.outer.cast_const().cast();
+    }
+    own.borrows
 }

@@ -19,6 +19,7 @@ impl Ring {
         if !self.can_hop() {
             return Err(RingError::Exiting { from: self.current().shown().to_string() });
         }
+        self.check_held()?;
         let ends = self.draining.get();
         let alone = if ends { self.is_initial() } else { self.queue().len() == 0 };
         if alone {
