@@ -13,6 +13,7 @@ use std::sync::OnceLock;
 use std::task::Waker;
 
 use crate::bell::Bell;
+use crate::core::Core;
 use crate::mailbox::{self, Message};
 use crate::raw::entered::{self, Here};
 use crate::sync::{Mutex, lock};
@@ -25,9 +26,25 @@ pub struct Alarm {
     by: By,
 }
 
+/// A timer of a core.
+#[derive(Clone, Copy, Debug)]
+struct Timer {
+    key: TimerKey,
+    /// Tells its core from others that have its number later.
+    generation: u32,
+}
+
+impl Timer {
+    fn remove(self, core: &Core) {
+        if core.generation() == self.generation {
+            core.disarm(self.key);
+        }
+    }
+}
+
 #[derive(Debug)]
 enum By {
-    Core(u32, TimerKey),
+    Core(u32, Timer),
     Sleeper(Co),
     Clock(Time, u64),
 }
@@ -42,7 +59,10 @@ impl Alarm {
                 Here::Thread => return None,
             };
             let is_own = core.waker_of(co)?.will_wake(context.waker());
-            Some(is_own.then(|| By::Core(core.mailbox.number, core.arm(when, co))))
+            Some(is_own.then(|| {
+                let timer = Timer { key: core.arm(when, co), generation: core.generation() };
+                By::Core(core.mailbox.number, timer)
+            }))
         });
         let waker = || context.waker().clone();
         let by = match own {
@@ -57,12 +77,10 @@ impl Alarm {
 impl Drop for Alarm {
     fn drop(&mut self) {
         match self.by {
-            By::Core(number, key) => {
-                if entered::with_core(number, |core| core.disarm(key)).is_none() {
-                    let disarm = Box::new(move |core: &crate::core::Core| {
-                        core.disarm(key);
-                    });
-                    mailbox::of(number).send(Message::Run(disarm));
+            By::Core(number, timer) => {
+                if entered::with_core(number, |core| timer.remove(core)).is_none() {
+                    let remove = Box::new(move |core: &Core| timer.remove(core));
+                    mailbox::of(number).send(Message::Run(remove));
                 }
             }
             By::Sleeper(co) => crate::cancel(co),

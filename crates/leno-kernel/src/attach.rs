@@ -13,6 +13,7 @@ use core::task::{Context, Poll};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
+use crate::core::Core;
 use crate::raw::entered::{self, Here};
 use crate::wait::{self, Waiter};
 use crate::{Co, JoinHandle, Options, Outcome, Reason, SpawnError, State, Wake};
@@ -122,7 +123,7 @@ impl Sink {
         f: impl FnOnce() -> T + 'static,
     ) -> Result<JoinHandle<T>, SpawnError> {
         let site = Location::caller();
-        let spawned = entered::with_core(self.core, |core| {
+        let spawned = self.with_core(|core| {
             let handle = core.spawn_closure(options, site, f)?;
             let co = handle.co().expect("a core has whatever is spawned there");
             // It may have ended, if it was eager.
@@ -137,7 +138,7 @@ impl Sink {
     /// # Errors
     /// When it has ended, or is of another core.
     pub fn take_over(&self, co: Co) -> Result<(), AttachError> {
-        let taken = entered::with_core(self.core, |core| core.move_to_sink(co, &self.inbox));
+        let taken = self.with_core(|core| core.move_to_sink(co, &self.inbox));
         taken.unwrap_or(Err(AttachError::Elsewhere(co)))
     }
 
@@ -178,6 +179,12 @@ impl Sink {
                 return None;
             }
         }
+    }
+
+    /// Calls `f` with its core, if this thread has entered it, and no other that has got its number since.
+    fn with_core<R>(&self, f: impl FnOnce(&Core) -> R) -> Option<R> {
+        let is_own = |core: &Core| Rc::ptr_eq(&core.orphans, &self.orphans);
+        entered::with_core(self.core, |core| is_own(core).then(|| f(core))).flatten()
     }
 
     fn let_loop_look(&self) {

@@ -56,6 +56,8 @@ pub enum Quiescence {
 #[derive(Default)]
 pub struct LocalBuilder {
     platform: Option<Box<dyn Platform>>,
+    /// The platform is code of a user.
+    is_foreign: bool,
     policy: Option<Box<dyn Policy>>,
     quiescence: Quiescence,
     name: Option<String>,
@@ -78,13 +80,16 @@ impl LocalBuilder {
     }
 
     /// Time that stands still while anyone can run, and then jumps.
-    pub fn virtual_time(self) -> LocalBuilder {
-        self.platform(VirtualTime::new())
+    pub fn virtual_time(mut self) -> LocalBuilder {
+        self.platform = Some(Box::new(VirtualTime::new()));
+        self.is_foreign = false;
+        self
     }
 
     /// The machine below: a clock and a way to do nothing. By default the real one.
     pub fn platform(mut self, platform: impl Platform + 'static) -> LocalBuilder {
         self.platform = Some(Box::new(platform));
+        self.is_foreign = true;
         self
     }
 
@@ -136,7 +141,7 @@ impl LocalBuilder {
                     title,
                     is_preemptive: self.is_preemptive,
                 };
-                let core = Core::new(address, parts);
+                let core = Core::new(address, parts).clocked_by(self.is_foreign);
                 // While a thread ends there is no such list, and nobody who would look.
                 let _ = OWN.try_with(|own| own.borrow_mut().push(core.system()));
                 LocalSystem { core: Some(Box::new(core)), quiescence: self.quiescence }

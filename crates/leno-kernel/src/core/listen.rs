@@ -35,12 +35,21 @@ pub fn listen(mut look: impl FnMut() -> bool) -> bool {
     if cfg!(loom) || world::is_near() {
         return false;
     }
+    let would_listen = entered::here(|here| match here {
+        Here::Stack(inside) => inside.core.would_listen(),
+        Here::Thread => true,
+        Here::Future(..) | Here::Virtual(_) => false,
+    });
+    // A look is code of a user, which may suspend the code that listens: nothing refers to the core meanwhile.
+    would_listen && looks(|| is_quiet().then(&mut look))
+}
+
+/// Whether nobody else is kept from running by the calling code.
+fn is_quiet() -> bool {
     entered::here(|here| match here {
-        Here::Stack(inside) if inside.core.would_listen() => {
-            looks(|| (!inside.core.is_busy()).then(&mut look))
-        }
-        Here::Thread => looks(|| Some(look())),
-        _ => false,
+        Here::Stack(inside) => !inside.core.is_busy(),
+        Here::Thread => true,
+        Here::Future(..) | Here::Virtual(_) => false,
     })
 }
 

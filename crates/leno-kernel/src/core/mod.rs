@@ -63,6 +63,8 @@ use crate::{Co, Object, Outcome, Platform, Reason, SpawnError, State, Time, Wake
 pub(crate) struct Core {
     /// It runs the threads of a world.
     is_of_world: bool,
+    /// Its clock is code of a user, which is not asked in the middle of an operation.
+    has_foreign_clock: bool,
     /// Whether its coroutines may be attached with a budget.
     is_preemptive: bool,
     /// Who runs with a budget, if someone does.
@@ -193,6 +195,7 @@ impl Core {
             attention: Attention::default(),
             events: log,
             is_of_world: false,
+            has_foreign_clock: false,
             is_preemptive,
             slice: Cell::default(),
             ledger: Rc::default(),
@@ -211,6 +214,17 @@ impl Core {
             window,
             checks: Checks::default(),
         }
+    }
+
+    /// The same with a clock that is code of a user, if `has_foreign_clock`.
+    pub(crate) fn clocked_by(mut self, has_foreign_clock: bool) -> Core {
+        self.has_foreign_clock = has_foreign_clock;
+        self
+    }
+
+    /// What time it is in the middle of an operation: by a clock of a user's, when it was last asked.
+    pub(crate) fn now_in_operation(&self) -> Time {
+        if self.has_foreign_clock { self.now.get() } else { self.platform.now() }
     }
 
     /// The same, for the threads of a world.
@@ -460,6 +474,11 @@ impl Core {
     /// Whether whoever is spawned ends before it starts.
     fn is_stopping(&self) -> bool {
         self.is_stopping.get() || self.team.as_ref().is_some_and(|own| own.team.is_stopping())
+    }
+
+    /// The first generation of its coroutines: no other core with its number has the same.
+    pub(crate) fn generation(&self) -> u32 {
+        self.tasks.first_generation()
     }
 
     /// Unparks a coroutine at a certain time, unless the timer is removed before.

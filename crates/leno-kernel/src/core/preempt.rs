@@ -111,7 +111,7 @@ impl Core {
         interrupt::disarm();
         self.window.end_slice(watched);
         let slice = self.slice.replace(outer);
-        let used = slice.granted - thread::current().units.get();
+        let used = slice.granted.wrapping_sub(thread::current().units.get());
         thread::current().units.set(before.saturating_sub(used));
         let back = if slice.is_preempted { Back::Preempted } else { back? };
         if has_sink {
@@ -187,7 +187,7 @@ impl Core {
         };
         if let Some(units) = more {
             let cell = &thread::current().units;
-            slice.granted += units - cell.replace(units);
+            slice.granted = slice.granted.wrapping_add(units.wrapping_sub(cell.replace(units)));
             self.slice.set(slice);
             return Wake::Unparked;
         }

@@ -3,6 +3,8 @@
 use core::time::Duration;
 use std::sync::Arc;
 
+use leno_context::user;
+
 use super::{Core, Membership, Task};
 use crate::ledger::Verdict;
 use crate::mailbox::Message;
@@ -331,16 +333,21 @@ impl Core {
         let mut messages = self.reading.take();
         self.mailbox.receive(&mut messages);
         self.read.set(self.read.get() + messages.len());
+        let mut raised = None;
         for message in messages.drain(..) {
             match message {
                 Message::Unpark(co) => {
                     self.unpark(co, Why::Unparked, Hint::Back);
                 }
                 Message::Cancel(co) => drop(self.cancel(co, Outcome::Exited)),
-                Message::Run(f) => f(self),
+                // It may ask the platform, which is code of a user: the others are read all the same.
+                Message::Run(f) => raised = user::first(raised, user::call(|| f(self)).err()),
             }
         }
         self.reading.replace(messages);
+        if let Some(panic) = raised {
+            panic.resume();
+        }
     }
 
     fn fire_timers(&self) {

@@ -215,6 +215,10 @@ impl Tasks {
     }
 
     /// The coroutine, if it is alive.
+    pub(crate) fn first_generation(&self) -> u32 {
+        self.first_generation
+    }
+
     #[inline(always)]
     pub(crate) fn get(&self, co: Co) -> Option<&Task> {
         let task = self.slots.get(co.slot())?;

@@ -115,7 +115,7 @@ impl Core {
     #[cold]
     #[inline(never)]
     fn write_down(&self, ring: &Ring, by: Option<Co>, what: What) {
-        let (at, core) = (self.platform.now(), self.mailbox.number);
+        let (at, core) = (self.now_in_operation(), self.mailbox.number);
         ring.add(Event { at, core, by, what });
     }
 
@@ -146,9 +146,14 @@ pub fn is_on() -> bool {
 
 /// Writes down what the calling coroutine does, if its system has a log.
 pub fn add(what: impl FnOnce() -> What) {
+    if !is_on() {
+        return;
+    }
+    // Code of a user, which may suspend the calling code: nothing refers to the core meanwhile.
+    let what = what();
     entered::here(|here| match here {
-        Here::Stack(inside) | Here::Virtual(inside) => inside.core.log(Some(inside.co), what),
-        Here::Future(core, co) => core.log(Some(co), what),
+        Here::Stack(inside) | Here::Virtual(inside) => inside.core.log(Some(inside.co), || what),
+        Here::Future(core, co) => core.log(Some(co), || what),
         Here::Thread => {}
     });
 }

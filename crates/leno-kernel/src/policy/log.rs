@@ -138,7 +138,7 @@ impl ChoiceLog {
     }
 
     fn push_run(&mut self, decision: Decision, times: u64) {
-        self.len += times;
+        self.len = self.len.checked_add(times).expect("a log holds fewer than 2⁶⁴ decisions");
         match self.runs.last_mut() {
             Some((last, run)) if *last == decision => *run += times,
             _ => self.runs.push((decision, times)),

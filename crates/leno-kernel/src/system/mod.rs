@@ -18,6 +18,7 @@ use leno_context::{unwind, user};
 
 use crate::ask::{Deadline, PATIENCE, ask};
 use crate::bell::Bell;
+use crate::co::CORES;
 use crate::core::{Core, Membership, Parts};
 use crate::dump::{Depth, Dump};
 use crate::log::{Log, Ring};
@@ -31,7 +32,7 @@ use crate::user::{Caught, Hook, SystemHook};
 use crate::wait::{self, Waiter};
 use crate::window::Title;
 use crate::world;
-use crate::{BuildError, JoinHandle, Object, RealTime, Reason, Wake};
+use crate::{BuildError, CoresError, JoinHandle, Object, RealTime, Reason, Wake};
 
 /// A system of several cores. Its coroutines run in parallel. One with a stack stays on the core that
 /// started it; those that have not started are shared out, and futures, at each turn.
@@ -151,6 +152,10 @@ impl SystemBuilder {
     pub fn build(self) -> Result<System, BuildError> {
         if self.cores == 0 {
             return Err(BuildError::NoCores);
+        }
+        // Before it takes the numbers of all others.
+        if self.cores >= CORES as usize {
+            return Err(BuildError::Cores(CoresError { limit: CORES }));
         }
         let mut addresses: Vec<Address> = Vec::new();
         // One more for the futures that have no core of their own.

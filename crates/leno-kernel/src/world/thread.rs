@@ -31,9 +31,10 @@ pub fn spawn<T: Send + 'static>(
     name: impl Into<Name>,
     f: impl FnOnce() -> T + Send + 'static,
 ) -> Option<JoinHandle<T>> {
-    let site = Location::caller();
+    // Code of a user, which may suspend the calling code: nothing refers to the world meanwhile.
+    let (name, site) = (name.into(), Location::caller());
     super::plain_point();
-    raw::with(|world| add(world, name.into(), site, f))
+    raw::with(|world| add(world, name, site, f))
 }
 
 /// The same for the kernel's own threads.
