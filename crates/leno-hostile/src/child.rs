@@ -19,6 +19,9 @@ pub const VERBOSE: &str = "LENO_HOSTILE_VERBOSE";
 /// How long a step of the driver may take, in seconds.
 pub const PATIENCE: &str = "LENO_HOSTILE_PATIENCE";
 
+/// For how many milliseconds a child begins programs.
+pub const LIMIT: &str = "LENO_HOSTILE_LIMIT";
+
 /// What a child says before it ends because a step takes too long.
 pub const HANG: &str = "hostile: hang";
 
@@ -44,17 +47,20 @@ pub fn main(what: &str) {
         let place = info.location().map(ToString::to_string).unwrap_or_default();
         let is_leno = place.contains("crates/leno-") && !place.contains("leno-hostile");
         if verbose {
-            eprintln!("  panic at {place}: {text}");
+            note(&format!("  panic at {place}: {text}"));
         }
         if is_leno && INTERNAL.iter().any(|words| text.contains(words)) {
             violation(&format!("an internal panic at {place}: {text}"));
         }
         if text.contains("panic in a destructor") || text.contains("unsafe precondition") {
-            eprintln!("hostile: {text} at {place}");
+            tell(&format!("hostile: {text} at {place}"));
         }
     }));
     let patience = Duration::from_secs(crate::parent::number(PATIENCE, 20));
-    std::thread::spawn(move || watch(patience));
+    // An interpreter takes its time.
+    if !cfg!(miri) {
+        std::thread::spawn(move || watch(patience));
+    }
     let programs: Vec<String> = match what.split_once("..") {
         Some((from, to)) => {
             let (from, to): (u64, u64) = (from.parse().unwrap_or(0), to.parse().unwrap_or(0));
@@ -62,7 +68,11 @@ pub fn main(what: &str) {
         }
         None => vec![what.to_owned()],
     };
+    let (begun, limit) = (Instant::now(), crate::parent::number(LIMIT, u64::MAX));
     for spec in programs {
+        if begun.elapsed().as_millis() >= u128::from(limit) {
+            break;
+        }
         say(&format!("b {spec}"));
         if let Some(program) = Program::parse(&spec) {
             one(program);
@@ -97,8 +107,8 @@ fn demand() -> (Duration, Duration) {
     (Duration::from_nanos(sums[0]), Duration::from_nanos(sums[1]))
 }
 
-/// Ends the process, and says where, once all of it has slept in one step of the driver for too long, or has
-/// used too much time of the processor in it.
+/// Ends the process, and says where, once all of it has slept since the last operation began for too long, or has
+/// used too much time of the processor.
 fn watch(patience: Duration) {
     let (mut last, mut idle, mut then) = ((0, 0), Duration::ZERO, Instant::now());
     let (mut used, mut waited) = demand();
@@ -110,14 +120,14 @@ fn watch(patience: Duration) {
         let wanted = uses.saturating_sub(used) + waits.saturating_sub(waited);
         idle = if now != last || wanted > passed / 3 { Duration::ZERO } else { idle + passed };
         (then, used, waited) = (Instant::now(), uses, waits);
-        if now.0 != last.0 {
+        if now != last {
             before = used;
         }
         last = now;
         if idle > patience || used.saturating_sub(before) > patience {
             let how = if idle > patience { "asleep" } else { "at work" };
             let step = STEP.lock().unwrap_or_else(PoisonError::into_inner);
-            eprintln!("{HANG} {how} in {step}");
+            tell(&format!("{HANG} {how} in {step}"));
             if std::env::var_os("LENO_HOSTILE_GDB").is_some() {
                 let pid = std::process::id().to_string();
                 let _ = std::process::Command::new("gdb")
@@ -127,6 +137,17 @@ fn watch(patience: Duration) {
             std::process::abort();
         }
     }
+}
+
+/// Writes a line on stderr, which may be full.
+pub fn note(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// Tells what has gone wrong: on stderr, and the parent, in case stderr is full.
+pub fn tell(line: &str) {
+    note(line);
+    say(&format!("v {line}"));
 }
 
 /// Tells the parent. It is one line; a parent that is gone does not matter.

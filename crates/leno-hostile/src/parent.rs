@@ -1,20 +1,39 @@
 //! The process that starts children, watches them, and shrinks what makes them fail.
 
 use std::fmt;
+use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Read};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use crate::area;
 use crate::child;
 use crate::program::Program;
+
+/// How long programs run, in seconds, unless the environment says otherwise.
+const SECONDS: u64 = 10;
+
+/// The seed of the first program, unless the environment says otherwise.
+const SEED: u64 = 1_000_000;
 
 /// How many programs a child runs.
 const BATCH: u64 = 100;
 
+/// One child in so many has a stderr that is full.
+const FULL_ONE_IN: u64 = 8;
+
+/// Runs the replayed program, or all programs, with a stderr that is full.
+pub const FULL: &str = "LENO_HOSTILE_FULL";
+
 /// What leno says when it ends the process as its documentation announces: of a coroutine that refuses to end
-/// while it borrows, and of one that suspends while its own stack unwinds. Nothing else is allowed.
-const ALLOWED: [&str; 2] = ["times and went on", "tried to suspend while its own stack unwinds"];
+/// while it borrows, of one that suspends while its own stack unwinds, and of a scope of the kernel in a coroutine
+/// that has caught its exit, below whose stack a child waits for it. Nothing else is allowed.
+const ALLOWED: [&str; 3] = [
+    "times and went on",
+    "tried to suspend while its own stack unwinds",
+    "children of a scope of the kernel cannot be ended: the calling code cannot park",
+];
 
 /// How a child has ended, if not well.
 #[derive(Clone, Debug)]
@@ -25,6 +44,17 @@ pub struct Failure {
     pub kind: String,
     /// What it said last.
     pub words: String,
+    /// Where its last words went.
+    pub stderr: Stderr,
+}
+
+/// What a child's stderr is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stderr {
+    /// A pipe to the parent.
+    Piped,
+    /// A device on which every write fails; coroutines are traced on it, too.
+    Full,
 }
 
 impl Failure {
@@ -36,6 +66,20 @@ impl Failure {
         let line: String =
             line.unwrap_or("").chars().filter(|c| !c.is_ascii_digit()).take(120).collect();
         format!("{} {line}", self.kind)
+    }
+}
+
+impl Failure {
+    /// Returns the command that runs its program again.
+    fn command(&self) -> String {
+        let areas =
+            std::env::var(area::VARIABLE).map(|areas| format!("{}={areas} ", area::VARIABLE));
+        let full = if self.stderr == Stderr::Full { format!("{FULL}=1 ") } else { String::new() };
+        format!(
+            "{}{full}LENO_HOSTILE_REPLAY={} cargo test -p leno-hostile --test hostile",
+            areas.unwrap_or_default(),
+            self.spec
+        )
     }
 }
 
@@ -60,43 +104,92 @@ pub struct Ended {
     pub gave_up: bool,
 }
 
-/// Runs a child until it ends, or until nothing is heard of it for long: `patience` is for one of its steps.
-pub fn run(what: &str, patience: Duration) -> Ended {
-    run_telling(what, patience, false)
+/// How children are run.
+#[derive(Clone, Copy, Debug)]
+pub struct How {
+    /// How long a step may take.
+    pub patience: Duration,
+    /// What their stderr is.
+    pub stderr: Stderr,
+    /// Whether they tell of each operation and panic.
+    pub tells: bool,
+    /// For how long they begin programs.
+    pub limit: Duration,
 }
 
-/// As [`run`]; the child may tell of each operation and panic.
-fn run_telling(what: &str, patience: Duration, tells: bool) -> Ended {
+impl How {
+    /// Returns how the environment says that children are run.
+    pub fn from_env() -> How {
+        let patience = Duration::from_secs(number(child::PATIENCE, 20));
+        let is_full = std::env::var_os(FULL).is_some();
+        let stderr = if is_full { Stderr::Full } else { Stderr::Piped };
+        How { patience, stderr, tells: false, limit: Duration::MAX }
+    }
+}
+
+/// Runs a child until it ends, or until nothing is heard of it for long.
+pub fn run(what: &str, how: How) -> Ended {
+    let ended = run_once(what, how);
+    let is_silent =
+        |failure: &Failure| failure.kind != "hang" && !failure.words.contains("hostile:");
+    match &ended.failure {
+        // What an abort was about is not known.
+        Some(failure) if how.stderr == Stderr::Full && is_silent(failure) => {
+            let aloud = How { stderr: Stderr::Piped, ..how };
+            let announced = (0..10).any(|_| run_once(&failure.spec, aloud).gave_up);
+            if announced {
+                return Ended { failure: None, gave_up: true, ..ended };
+            }
+            ended
+        }
+        _ => ended,
+    }
+}
+
+fn start(what: &str, how: How) -> Child {
     let mut command = Command::new(std::env::current_exe().expect("this program has a path"));
-    if tells {
+    if how.tells {
         command.env(child::VERBOSE, "1");
     }
-    let mut child = command
+    let full = OpenOptions::new().write(true).open("/dev/full");
+    match full {
+        Ok(full) if how.stderr == Stderr::Full => command.stderr(full).env("LENO_TRACE", "1"),
+        _ => command.stderr(Stdio::piped()),
+    };
+    command
         .env(child::VARIABLE, what)
-        .env(child::PATIENCE, patience.as_secs().to_string())
+        .env(child::PATIENCE, how.patience.as_secs().to_string())
+        .env(child::LIMIT, how.limit.as_millis().to_string())
         .env("ASAN_OPTIONS", "detect_leaks=0:detect_stack_use_after_return=0:abort_on_error=1")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
         .spawn()
-        .expect("this program starts once more");
+        .expect("this program starts once more")
+}
+
+fn run_once(what: &str, how: How) -> Ended {
+    let mut child = start(what, how);
     let out = BufReader::new(child.stdout.take().expect("it is piped"));
-    let mut err = child.stderr.take().expect("it is piped");
+    let err = child.stderr.take();
     let (tx, lines) = channel();
     std::thread::spawn(move || out.lines().map_while(Result::ok).try_for_each(|l| tx.send(l)));
     let words = std::thread::spawn(move || {
         let mut text = Vec::new();
-        let _ = err.read_to_end(&mut text);
+        let _ = err.map(|mut err| err.read_to_end(&mut text));
         let skipped = text.len().saturating_sub(20_000);
         String::from_utf8_lossy(&text[skipped..]).into_owned()
     });
-    let (mut spec, mut done) = (what.to_owned(), (0, 0));
-    let hung = follow(&lines, 10 * patience + Duration::from_secs(60), &mut spec, &mut done);
+    let mut heard = Heard { spec: what.to_owned(), done: (0, 0), told: String::new() };
+    let hung = follow(&lines, 10 * how.patience + Duration::from_secs(60), &mut heard);
     if hung {
         let _ = child.kill();
     }
     let status = child.wait().expect("a child of this process");
-    let words = words.join().unwrap_or_default();
+    let Heard { spec, done, told } = heard;
+    let words = match words.join().unwrap_or_default() {
+        words if words.is_empty() => told,
+        words => words,
+    };
     if status.success() && !hung {
         return Ended { failure: None, done, gave_up: false };
     }
@@ -108,24 +201,32 @@ fn run_telling(what: &str, patience: Duration, tells: bool) -> Ended {
     }
     let kind =
         if hung || words.contains(child::HANG) { "hang".to_owned() } else { status.to_string() };
-    Ended { failure: Some(Failure { spec, kind, words }), done, gave_up: false }
+    Ended { failure: Some(Failure { spec, kind, words, stderr: how.stderr }), done, gave_up: false }
+}
+
+/// What a child has said on stdout.
+struct Heard {
+    /// The program that it runs.
+    spec: String,
+    /// How many operations it did, and programs.
+    done: (u64, u64),
+    /// What has gone wrong.
+    told: String,
 }
 
 /// Reads what a child says; returns whether it fell silent.
-fn follow(
-    lines: &Receiver<String>,
-    patience: Duration,
-    spec: &mut String,
-    done: &mut (u64, u64),
-) -> bool {
+fn follow(lines: &Receiver<String>, patience: Duration, heard: &mut Heard) -> bool {
     loop {
         match lines.recv_timeout(patience) {
             Ok(line) if line == "end" => return false,
             Ok(line) => {
                 if let Some(begun) = line.strip_prefix("b ") {
-                    *spec = begun.to_owned();
+                    begun.clone_into(&mut heard.spec);
                 } else if let Some(count) = line.strip_prefix("e ") {
-                    *done = (count.parse().unwrap_or(0), done.1 + 1);
+                    heard.done = (count.parse().unwrap_or(0), heard.done.1 + 1);
+                } else if let Some(told) = line.strip_prefix("v ") {
+                    heard.told += told;
+                    heard.told += "\n";
                 }
             }
             Err(RecvTimeoutError::Disconnected) => return false,
@@ -135,7 +236,7 @@ fn follow(
 }
 
 /// Removes operations of a failing program as long as it fails in the same way.
-pub fn shrink(failure: &Failure, patience: Duration, limit: Duration) -> Failure {
+pub fn shrink(failure: &Failure, how: How, limit: Duration) -> Failure {
     let begun = Instant::now();
     let mut best = failure.clone();
     let Some(mut program) = Program::parse(&best.spec) else { return best };
@@ -149,7 +250,7 @@ pub fn shrink(failure: &Failure, patience: Duration, limit: Duration) -> Failure
             let mut kept = program.numbers();
             kept.drain(at..(at + width).min(kept.len()));
             let smaller = program.clone().keep(&kept);
-            match run(&smaller.spec(), patience).failure {
+            match run(&smaller.spec(), how).failure {
                 Some(found) if found.kind == best.kind => {
                     (program, best, progress) = (smaller, found, true);
                 }
@@ -170,19 +271,20 @@ pub fn number(name: &str, default: u64) -> u64 {
 
 /// Runs programs for a while; returns whether none failed. See the README for the variables that it reads.
 pub fn main() -> bool {
-    let seconds = number("LENO_HOSTILE_SECONDS", 0);
-    if seconds == 0 {
-        println!("hostile: skipped: LENO_HOSTILE_SECONDS says how long to run");
-        return true;
-    }
-    let base = number("LENO_HOSTILE_SEED", 1_000_000);
-    let patience = Duration::from_secs(number(child::PATIENCE, 20));
+    let seconds = number("LENO_HOSTILE_SECONDS", SECONDS);
+    let most = number("LENO_HOSTILE_OPERATIONS", u64::MAX);
+    let base = number("LENO_HOSTILE_SEED", SEED);
+    let how = How::from_env();
     let survey = std::env::var_os("LENO_HOSTILE_SURVEY").is_some();
     let begun = Instant::now();
-    let (mut seed, mut done, mut gave_up) = (base, (0, 0), 0);
+    let (mut seed, mut done, mut gave_up, mut children) = (base, (0, 0), 0, 0);
     let mut found: Vec<String> = Vec::new();
-    while begun.elapsed().as_secs() < seconds {
-        let ended = run(&format!("{seed}..{}", seed + BATCH), patience);
+    println!("hostile: seed {base}, {seconds} s, areas {}", area::names());
+    while begun.elapsed().as_secs() < seconds && done.0 < most {
+        children += 1;
+        let stderr = if children % FULL_ONE_IN == 0 { Stderr::Full } else { how.stderr };
+        let limit = Duration::from_secs(seconds).saturating_sub(begun.elapsed());
+        let ended = run(&format!("{seed}..{}", seed + BATCH), How { stderr, limit, ..how });
         done = (done.0 + ended.done.0, done.1 + ended.done.1);
         seed += ended.done.1 + u64::from(ended.failure.is_some() || ended.gave_up);
         gave_up += u64::from(ended.gave_up);
@@ -192,41 +294,41 @@ pub fn main() -> bool {
         }
         found.push(failure.signature());
         println!("after {} s, {} operations:", begun.elapsed().as_secs(), done.0);
-        report(failure, patience, survey);
+        report(failure, how, survey);
         if !survey {
             break;
         }
     }
+    let passed = begun.elapsed();
     println!(
-        "hostile: {} programs, {} operations, {gave_up} announced aborts, {} failures in {:.0?} from seed {base}",
+        "hostile: {} programs, {} operations ({:.0} a second), {gave_up} announced aborts, {} failures in {passed:.0?} \
+         from seed {base}",
         done.1,
         done.0,
+        done.0 as f64 / passed.as_secs_f64(),
         found.len(),
-        begun.elapsed(),
     );
     found.is_empty()
 }
 
-fn report(mut failure: Failure, patience: Duration, survey: bool) {
-    let shrunk_patience = patience.min(Duration::from_secs(6));
-    let again = (0..3).find_map(|_| run(&failure.spec, shrunk_patience).failure);
+fn report(mut failure: Failure, how: How, survey: bool) {
+    let how =
+        How { patience: how.patience.min(Duration::from_secs(6)), stderr: failure.stderr, ..how };
+    let again = (0..3).find_map(|_| run(&failure.spec, how).failure);
     match again {
         Some(again) => {
             let limit =
                 Duration::from_secs(number("LENO_HOSTILE_SHRINK", if survey { 20 } else { 120 }));
-            failure = shrink(&again, shrunk_patience, limit);
+            failure = shrink(&again, how, limit);
         }
         None => println!("(not seen when run alone: it needs the programs before it, or luck)"),
     }
-    if let Some(told) = run_telling(&failure.spec, shrunk_patience, true).failure {
+    if let Some(told) = run(&failure.spec, How { tells: true, ..how }).failure {
         failure = told;
     }
     print!("{failure}");
     if let Some(program) = Program::parse(&failure.spec) {
         print!("{program}");
     }
-    println!(
-        "again: LENO_HOSTILE_REPLAY={} cargo test -p leno-hostile --test hostile",
-        failure.spec
-    );
+    println!("again: {}", failure.command());
 }

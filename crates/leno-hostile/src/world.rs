@@ -88,6 +88,11 @@ pub fn has_fuel() -> bool {
     LEFT.load(SeqCst) > 0 && leno::stack_left().is_none_or(|left| left > STACK)
 }
 
+/// Takes fuel for an operation that takes much time, besides what each takes.
+pub fn spend(fuel: isize) {
+    LEFT.fetch_sub(fuel, SeqCst);
+}
+
 /// Does one operation.
 pub fn act(cx: &Cx<'_>, op: &Op) {
     if !has_fuel() {
@@ -96,7 +101,7 @@ pub fn act(cx: &Cx<'_>, op: &Op) {
     LEFT.fetch_sub(1, SeqCst);
     DONE.fetch_add(1, SeqCst);
     if TELLS.load(SeqCst) {
-        eprintln!("  {:?} {op:?}", std::thread::current().id());
+        crate::child::note(&format!("  {:?} {op:?}", std::thread::current().id()));
     }
     cx.check();
     let [x, y, z] = op.args;

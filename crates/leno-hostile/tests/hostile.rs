@@ -2,7 +2,6 @@
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;
-use std::time::Duration;
 
 use leno_hostile::{child, parent, program::Program};
 
@@ -17,8 +16,7 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         };
         print!("{program}");
-        let patience = Duration::from_secs(parent::number("LENO_HOSTILE_PATIENCE", 20));
-        let ended = parent::run(&spec, patience);
+        let ended = parent::run(&spec, parent::How::from_env());
         return match ended.failure {
             Some(failure) => {
                 print!("{failure}");

@@ -32,6 +32,7 @@ pub const ACTS: &[Act] = &[
 
 /// A hostile waker that a core's reactor wakes.
 fn udp(_: &Cx<'_>, x: u8, _: u8, z: u8) {
+    world::spend(10);
     let system = world::shared::<System>(x)
         .unwrap_or_else(|| world::share(x, System::new(1).expect("there are threads")));
     let address = system.spawn(move || {
@@ -42,7 +43,7 @@ fn udp(_: &Cx<'_>, x: u8, _: u8, z: u8) {
         std::mem::forget(future);
         socket.local_addr().ok()
     });
-    let Ok(Ok(Some(address))) = address.join_timeout(Duration::from_secs(2)) else { return };
+    let Ok(Ok(Some(address))) = address.join_timeout(Duration::from_millis(50)) else { return };
     let Ok(socket) = std::net::UdpSocket::bind("127.0.0.1:0") else { return };
     let _ = socket.send_to(b"x", address);
     std::thread::sleep(Duration::from_millis(5));
@@ -50,6 +51,7 @@ fn udp(_: &Cx<'_>, x: u8, _: u8, z: u8) {
 
 /// A hostile waker that is woken while a read is handed to the system.
 fn file(_: &Cx<'_>, _: u8, _: u8, z: u8) {
+    world::spend(20);
     let system = LocalSystem::new();
     drop(system.spawn(move || {
         let (r1, mut w1) = std::io::pipe().expect("there are pipes");
@@ -81,6 +83,7 @@ fn file(_: &Cx<'_>, _: u8, _: u8, z: u8) {
 
 /// Whoever waits for an answer gets it, whatever another caller's waker does.
 fn answers(_: &Cx<'_>, _: u8, _: u8, z: u8) {
+    world::spend(40);
     let system = Arc::new(Threadless::new());
     let (tx, rx) = leno::channel::shared::channel::<u32>();
     let gate = system.create("gate", move |mut me: AsyncMe<u32, u32>| async move {
@@ -105,6 +108,7 @@ fn answers(_: &Cx<'_>, _: u8, _: u8, z: u8) {
 }
 
 fn bound(_: &Cx<'_>, _: u8, y: u8, _: u8) {
+    world::spend(5);
     let Ok(mut bound) = Bound::spawn("hostile", || 1) else { return };
     let time = if y % 2 == 0 { Duration::MAX } else { Duration::from_millis(1) };
     if world::quietly(|| drop(bound.attach(Budget::time(time)))).is_none() {
@@ -113,13 +117,19 @@ fn bound(_: &Cx<'_>, _: u8, y: u8, _: u8) {
 }
 
 fn control_type(_: &Cx<'_>, x: u8, y: u8, _: u8) {
-    let (n, m) = (usize::from(x % 16), usize::from(y));
+    world::spend(40);
+    // The largest take seconds in debug builds.
+    let (n, m) = match y % 16 {
+        0 => (usize::from(x % 16), usize::from(y)),
+        _ => (usize::from(x % 8), usize::from(y % 32)),
+    };
     let text = format!("((R|W)*R{})|({})*", "(R|W)".repeat(n), "R?W?".repeat(m));
     let _ = text.parse::<ControlType>().map(|made| made.automaton().states().len());
 }
 
 /// A program that catches everything, explored.
 fn explore(_: &Cx<'_>, _: u8, y: u8, _: u8) {
+    world::spend(40);
     let explorer = Explorer::new().random(u64::from(y)).runs(1).most_operations(50).shrinks(1);
     let _ = explorer
         .run(|| {

@@ -74,8 +74,9 @@ fn value(_: &Cx<'_>, x: u8, y: u8, z: u8) {
 }
 
 fn list(_: &Cx<'_>, _: u8, y: u8, _: u8) {
-    for info in leno::list::coroutines() {
-        if y % 2 == 0 {
+    // A backtrace takes time, and a program may have made hundreds of coroutines.
+    for (at, info) in leno::list::coroutines().into_iter().enumerate() {
+        if y % 2 == 0 && at < 3 {
             drop(info.backtrace());
         }
         drop(format!("{info:?}"));

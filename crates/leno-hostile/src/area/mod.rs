@@ -18,6 +18,7 @@ pub mod network;
 pub mod process;
 pub mod ring;
 pub mod scope;
+pub mod session;
 pub mod system;
 
 /// An operation: its name and what it does.
@@ -39,6 +40,7 @@ const AREAS: &[(&str, &[Act])] = &[
     ("graph", graph::ACTS),
     ("network", network::ACTS),
     ("limits", limits::ACTS),
+    ("session", session::ACTS),
 ];
 
 /// Returns all operations.
@@ -61,13 +63,28 @@ pub fn areas() -> &'static [Range<usize>] {
     })
 }
 
-/// Returns the areas that programs are about: those that `LENO_HOSTILE_AREAS` names, or all.
+/// Names the areas that programs are about, with commas between them.
+pub const VARIABLE: &str = "LENO_HOSTILE_AREAS";
+
+/// Areas that take part only if they are named, each with the reason: findings that are not mended or traced.
+const LEFT_OUT: &[(&str, &str)] = &[];
+
+/// Returns the names of the areas that programs are about.
+pub fn names() -> String {
+    wanted().iter().map(|at| AREAS[*at].0).collect::<Vec<_>>().join(",")
+}
+
+/// Returns the areas that programs are about: those that [`VARIABLE`] names, or all that are not left out.
 pub fn wanted() -> &'static [usize] {
     static WANTED: OnceLock<Vec<usize>> = OnceLock::new();
     WANTED.get_or_init(|| {
-        let names = std::env::var("LENO_HOSTILE_AREAS").unwrap_or_default();
+        let names = std::env::var(VARIABLE).unwrap_or_default();
         let names: Vec<&str> = names.split(',').filter(|name| !name.is_empty()).collect();
-        let is_wanted = |at: &usize| names.is_empty() || names.contains(&AREAS[*at].0);
+        let is_left_out = |area: &str| LEFT_OUT.iter().any(|(name, _)| *name == area);
+        let is_wanted = |at: &usize| {
+            let area = AREAS[*at].0;
+            if names.is_empty() { !is_left_out(area) } else { names.contains(&area) }
+        };
         (0..AREAS.len()).filter(is_wanted).collect()
     })
 }
