@@ -20,6 +20,11 @@ pub(crate) struct Work {
 impl Work {
     /// All of them.
     pub(crate) fn new() -> Self {
+        // See `leno_context::is_planted`, which this crate does not know.
+        #[cfg(leno_planted)]
+        if std::env::var_os("LENO_PLANTED").is_some_and(|bug| bug == "control-work") {
+            return Self::unlimited();
+        }
         Self { left: Cell::new(TooLarge::MOST_STEPS) }
     }
 

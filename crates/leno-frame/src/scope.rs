@@ -203,6 +203,11 @@ fn begin_to_ask() {
 #[inline(never)]
 fn answer(kind: Kind) -> Result<Option<u64>, String> {
     ASKED.set(false);
+    if leno_context::is_planted("snapshot-tables") {
+        TOLD.take();
+        let is_one = |entry: &&Open| entry.kind() == kind;
+        return Ok(OPEN.with_borrow(|open| open.iter().rev().find(is_one).map(|entry| entry.id)));
+    }
     match TOLD.take() {
         Some((_, NO_TABLES)) => Ok(None),
         Some((teller, id)) if teller == current().addr() => Ok(Some(id)),

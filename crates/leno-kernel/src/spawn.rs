@@ -136,7 +136,10 @@ pub(crate) fn finish<T>(filler: Filler<T>, result: std::thread::Result<T>) {
         Err(payload) if unwind::is_exit(&*payload) => (exit, Err(Ended::Otherwise(exit))),
         Err(payload) => (Outcome::Panicked, Err(Ended::Panicked(payload))),
     };
-    let unclaimed = user::call(|| filler.finish(result)).unwrap_or_else(|exit| {
+    let finish = || filler.finish(result);
+    let finished =
+        if leno_context::is_planted("waker-at-end") { Ok(finish()) } else { user::call(finish) };
+    let unclaimed = finished.unwrap_or_else(|exit| {
         drop(exit);
         None
     });

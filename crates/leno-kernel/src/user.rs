@@ -218,6 +218,15 @@ pub fn wake_waker(waker: Waker) {
     }
 }
 
+/// Wakes as if no waker panicked, for planted mistakes: a panic goes on.
+#[doc(hidden)]
+pub fn wake_unguarded(waiter: Waiter) {
+    match waiter {
+        Waiter::Waker(waker) => waker.wake(),
+        waiter => waiter.wake(),
+    }
+}
+
 /// Wakes all of them, also when one panics.
 pub fn wake_all(waiters: impl IntoIterator<Item = Waiter>) {
     each("a waker", waiters, Waiter::wake);

@@ -76,7 +76,9 @@ impl<F: Flavour> Semaphore<F> {
         while left > 0 {
             self.channel.begins(Operation::Unlock);
             let mut exchange = self.channel.asked(self.channel.lock(), Side::Hungry, None);
-            if let Some(wakes) = exchange.add_stock(left, || ()) {
+            if !leno_kernel::is_planted("semaphore-counts")
+                && let Some(wakes) = exchange.add_stock(left, || ())
+            {
                 drop(exchange);
                 return wakes.wake();
             }

@@ -86,6 +86,9 @@ impl Baton {
         }
         let preempted = self.preempted.load(SeqCst);
         let mut until = time.and_then(|time| Instant::now().checked_add(time));
+        if crate::is_planted("bound-overflow") {
+            until = time.map(|time| Instant::now() + time);
+        }
         self.give(BOUND);
         while self.turn.load(SeqCst) == BOUND {
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));

@@ -59,13 +59,25 @@ pub(crate) unsafe fn end<Out, Ret>(control: NonNull<Control>, began_there: bool)
         if code == code::SUSPENDED {
             // SAFETY: a suspending coroutine gives an `Out`.
             let out = unsafe { unpack::<Out>(word) };
+            if leno_context::is_planted("exit-unmarked") {
+                block.mark(bits::SUSPENDED);
+            }
             failed = user::first(failed, user::try_dispose(out).err());
+            if leno_context::is_planted("exit-unmarked") {
+                block.mark(bits::RUNNING);
+            }
             continue;
         }
-        let section = Section::open();
+        let mut section = Section::open();
         let payload = block.take_payload().map(Panic::new);
         // SAFETY: a returning coroutine gives a `Ret`, still on its stack.
-        let result = (code == code::RETURNED).then(|| unsafe { unpack::<Ret>(word) });
+        let mut result = (code == code::RETURNED).then(|| unsafe { unpack::<Ret>(word) });
+        if leno_context::is_planted("result-before-end") {
+            drop(section);
+            block.mark(bits::SUSPENDED);
+            failed = user::first(failed, user::try_dispose(result.take()).err());
+            section = Section::open();
+        }
         // SAFETY: it has ended, its frames are gone, and its result is read.
         unsafe { control::release(control) };
         drop(section);
@@ -88,7 +100,9 @@ pub(crate) unsafe fn drop_unstarted(
     // SAFETY: live by the contract.
     let block = unsafe { control.as_ref() };
     // It will never run: whoever looks at it while its body is dropped finds it finished.
-    block.mark(bits::FINISHED);
+    if !leno_context::is_planted("unstarted-unmarked") {
+        block.mark(bits::FINISHED);
+    }
     let drop_body = || {
         // SAFETY: it was new, so the body is in place.
         unsafe { block.drop_body() };

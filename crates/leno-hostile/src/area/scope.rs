@@ -1,6 +1,6 @@
 //! Scopes of coroutines: children that borrow, and reach each other's handles.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use leno::{Builder, ScopedCoroutine, Suspender};
@@ -11,7 +11,12 @@ use crate::canary::Canary;
 use crate::world::{self, Cx};
 
 /// The operations.
-pub const ACTS: &[Act] = &[("scope", scope), ("scope", scope), ("scope_forget", scope_forget)];
+pub const ACTS: &[Act] = &[
+    ("scope", scope),
+    ("scope", scope),
+    ("scope_forget", scope_forget),
+    ("scope_at_thread_end", scope_at_thread_end),
+];
 
 type Child<'s> = Rc<ScopedCoroutine<'s, Bomb, Held<'s>, Held<'s>>>;
 type Children<'s> = Rc<RefCell<Vec<Child<'s>>>>;
@@ -128,4 +133,23 @@ fn scope_forget(cx: &Cx<'_>, _: u8, y: u8, z: u8) {
             world::run(&cx, z);
         }
     });
+}
+
+/// Opens a scope when its thread ends.
+struct AtEnd(Cell<Option<(u8, u8, u8)>>);
+
+impl Drop for AtEnd {
+    fn drop(&mut self) {
+        if let Some((x, y, z)) = self.0.take() {
+            world::quietly(|| scope(&Cx::default(), x, y, z));
+        }
+    }
+}
+
+thread_local!(static AT_END: AtEnd = const { AtEnd(Cell::new(None)) });
+
+/// A scope in the destructor of a thread-local.
+fn scope_at_thread_end(_: &Cx<'_>, x: u8, y: u8, z: u8) {
+    let thread = std::thread::spawn(move || AT_END.with(|end| end.0.set(Some((x, y, z)))));
+    let _ = thread.join().map_err(std::mem::forget);
 }

@@ -29,6 +29,7 @@ pub const ACTS: &[Act] = &[
     ("try_spawn", try_spawn),
     ("respawn", respawn),
     ("help", help),
+    ("help_often", help_often),
     ("blocking", blocking),
     ("sleep", sleep),
     ("sleep_future", sleep_future),
@@ -166,6 +167,13 @@ fn help(_: &Cx<'_>, _: u8, _: u8, z: u8) {
         captured.check();
         world::run(&Cx::default(), z);
     });
+}
+
+/// So many jobs that panic that a few times as many would leave no helper, if helpers ended by that.
+fn help_often(_: &Cx<'_>, _: u8, _: u8, _: u8) {
+    for _ in 0..64 {
+        kernel::help(|| panic!("a job panics"));
+    }
 }
 
 fn blocking(_: &Cx<'_>, _: u8, _: u8, z: u8) {

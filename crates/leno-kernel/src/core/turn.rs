@@ -190,6 +190,12 @@ impl Core {
     pub(super) fn drop_body(&self, co: Co, task: &Task, body: Body) {
         let outcome = self.outcome.take();
         self.entry.running.set(Running::Future(co));
+        if leno_context::is_planted("body-unwinds") {
+            drop(body);
+            self.entry.running.set(Running::Nobody);
+            self.outcome.set(outcome);
+            return self.ended(co, task);
+        }
         let dropped = user::try_dispose(body);
         self.entry.running.set(Running::Nobody);
         self.outcome.set(outcome);
@@ -221,6 +227,9 @@ impl Core {
     /// Drops what is left of a coroutine that has ended and has no slot any more: a result that nobody has
     /// taken, perhaps. It may not park, like a future.
     fn drop_result(&self, co: Co, name: Name, result: Option<Arc<dyn Adoption>>) {
+        if leno_context::is_planted("result-unwinds") {
+            return drop(result);
+        }
         let running = self.entry.running.replace(Running::Future(co));
         let dropped = user::try_dispose(result);
         self.entry.running.set(running);

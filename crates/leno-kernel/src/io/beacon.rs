@@ -210,7 +210,11 @@ impl Beacon {
             let place = line.entries.iter().position(concerned)?;
             Some(line.entries.remove(place).waiter)
         };
-        user::wake_all((0..left).map_while(next));
+        let waiters = (0..left).map_while(next);
+        if leno_context::is_planted("reactor-dies") {
+            return waiters.for_each(user::wake_unguarded);
+        }
+        user::wake_all(waiters);
     }
 
     /// Wakes all who stand in line.

@@ -200,6 +200,10 @@ impl Children {
                     (waited.is_to_exit, is_to_cancel) = (true, true);
                 }
                 Ok(_) => {}
+                Err(panic) if leno_context::is_planted("scope-leaves-early") => {
+                    core::mem::forget(unwinds);
+                    panic.resume();
+                }
                 Err(panic) => {
                     waited.raised = user::first(waited.raised.take(), Some(panic));
                     is_to_cancel = true;
@@ -219,6 +223,9 @@ impl Children {
             _ => None,
         });
         let Some(own) = own else {
+            if leno_context::is_planted("scope-owner-spins") {
+                return Wake::Unparked;
+            }
             if entered::with_core(self.core, |core| self.run(core)).is_none() {
                 unwind::give_up(
                     "a scope of the kernel ends outside of its system, which does not run, while \
@@ -389,6 +396,9 @@ impl Guard {
     /// Drops the result of the child that ends here, if nobody can take it: it may borrow for `'scope`. Its
     /// destructor is user code, which may do anything but outlive the guard.
     fn release_result(&self) {
+        if leno_context::is_planted("scope-result-late") {
+            return;
+        }
         let (outcome, adoption) = entered::here(|here| {
             let (core, co) = match here {
                 Here::Stack(inside) => (inside.core, inside.co),

@@ -30,10 +30,16 @@ pub(crate) fn perform(
     // The borrows of file and memory last as long as this call, which ends when `aloft` is gone.
     let entry = entry(file, action);
     let mut aloft = Aloft { ring, flight: None };
+    let mut late = None;
+    let number = match leno_context::is_planted("uring-late-guard") {
+        true => &mut late,
+        false => &mut aloft.flight,
+    };
     // SAFETY: what is borrowed stays until this function is left or unwinds; by then it has landed,
     // because `Aloft`, which knows of it before the system does, waits for that when it is dropped, and
     // nobody else has it to forget it.
-    let landed = unsafe { ring.start(None, |_| entry, &mut aloft.flight) };
+    let landed = unsafe { ring.start(None, |_| entry, number) };
+    aloft.flight = aloft.flight.or(late);
     if let Some(landed) = landed {
         return outcome(landed.result);
     }
