@@ -3,7 +3,9 @@
 //! Each watched value has a number in a table of the process, which says whether it lives. So a second drop
 //! is seen although the memory may be somebody else's by then.
 
+use std::cell::Cell;
 use std::marker::PhantomData;
+use std::rc::Rc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering::SeqCst};
 
@@ -83,5 +85,35 @@ impl Lent<'_> {
         if table().get(self.id).map(|state| state.load(SeqCst)) != Some(LIVE) {
             violation("a borrow is used after the end of what it borrows from");
         }
+    }
+}
+
+/// The children of a scope, counted outside of it: when this is dropped, all of them have ended.
+#[derive(Debug, Default)]
+pub struct Family(Rc<Cell<usize>>);
+
+impl Family {
+    /// Counts one more, until what this returns is dropped.
+    pub fn child(&self) -> Living {
+        self.0.set(self.0.get() + 1);
+        Living(self.0.clone())
+    }
+}
+
+impl Drop for Family {
+    fn drop(&mut self) {
+        if self.0.get() > 0 {
+            violation("a scope is left while a child of it lives");
+        }
+    }
+}
+
+/// What a child owns as long as it lives.
+#[derive(Debug)]
+pub struct Living(Rc<Cell<usize>>);
+
+impl Drop for Living {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
     }
 }

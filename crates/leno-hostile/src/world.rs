@@ -149,8 +149,10 @@ pub fn caught<R>(f: impl FnOnce() -> R) -> Option<R> {
     match catch_unwind(AssertUnwindSafe(f)) {
         Ok(value) => Some(value),
         Err(payload) => {
-            let is_own =
-                payload.is::<Bomb>() || payload.is::<String>() || payload.is::<&'static str>();
+            let is_own = payload.is::<Bomb>()
+                || payload.is::<Payload>()
+                || payload.is::<String>()
+                || payload.is::<&'static str>();
             if !is_own && SWALLOWED.fetch_add(1, SeqCst) >= SWALLOWS {
                 resume_unwind(payload);
             }
@@ -162,7 +164,21 @@ pub fn caught<R>(f: impl FnOnce() -> R) -> Option<R> {
 
 /// Panics with a payload that is hostile itself.
 pub fn panic_hostile(z: u8) -> ! {
+    if z.is_multiple_of(3) {
+        panic_any(Payload);
+    }
     panic_any(Bomb::new(z))
+}
+
+/// A payload whose `Drop` panics, once for each panic.
+struct Payload;
+
+impl Drop for Payload {
+    fn drop(&mut self) {
+        if has_fuel() && !std::thread::panicking() {
+            panic!("a payload panics");
+        }
+    }
 }
 
 /// Puts an object into this thread's arena; one that gives way is dropped.

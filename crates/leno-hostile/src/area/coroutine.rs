@@ -1,5 +1,7 @@
 //! Coroutines, their locals, what lists and traces them; shared stacks are made by `unsafe` functions, so not here.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use leno::{Builder, Coroutine, Local, Suspender};
 
 use crate::area::Act;
@@ -20,6 +22,7 @@ pub const ACTS: &[Act] = &[
     ("local", local),
     ("thread_end", thread_end),
     ("trace", trace),
+    ("catches_exit", catches_exit),
 ];
 
 type Co = Coroutine<Bomb, Bomb, Bomb>;
@@ -150,4 +153,31 @@ fn thread_end(_: &Cx<'_>, x: u8, y: u8, z: u8) {
 fn trace(cx: &Cx<'_>, _: u8, _: u8, z: u8) {
     let ((), text) = leno::trace::record(|| world::run(cx, z));
     drop(text);
+}
+
+/// A value whose `Drop` looks at all coroutines.
+struct Looks(u8);
+
+impl Drop for Looks {
+    fn drop(&mut self) {
+        for info in leno::list::coroutines() {
+            drop((info.backtrace(), format!("{info:?}")));
+        }
+        world::run_quietly(&Cx::default(), self.0);
+    }
+}
+
+/// One that catches its exit and returns, while its handle is dropped.
+fn catches_exit(_: &Cx<'_>, _: u8, y: u8, z: u8) {
+    let made = Builder::new().stack_size(128 << 10).coroutine(move |co, ()| {
+        let held = Bomb::new(z);
+        let _ = catch_unwind(AssertUnwindSafe(|| co.suspend(Looks(y))));
+        held.check();
+        drop(format!("{:?}", [z; 64]));
+        Looks(z)
+    });
+    if let Ok(co) = made {
+        drop(co.resume(()));
+        drop(co);
+    }
 }

@@ -7,12 +7,13 @@ use std::rc::Rc;
 use std::task::Context;
 use std::time::Duration;
 
+use leno::Coroutine;
 use leno::kernel::dump::Depth;
 use leno::kernel::{self, Co, JoinHandle, LocalSystem, Options, Reason, Sink, Start};
 
 use crate::area::Act;
 use crate::bomb::{self, Bomb, Later, Rule};
-use crate::canary::Canary;
+use crate::canary::{Canary, Family};
 use crate::world::{self, Cx};
 
 /// The operations.
@@ -33,6 +34,7 @@ pub const ACTS: &[Act] = &[
     ("spawn_here", spawn_here),
     ("kernel_scope", scope),
     ("kernel_scope", scope),
+    ("generator_scope", generator_scope),
     ("park_until", park_until),
     ("unpark", unpark),
     ("attach", attach),
@@ -222,21 +224,23 @@ fn scope(cx: &Cx<'_>, x: u8, y: u8, z: u8) {
     if !kernel::can_park() {
         return;
     }
-    let ground = Canary::new();
+    let (ground, family) = (Canary::new(), Family::default());
     let cx = Cx { lent: Some(ground.lend()), ..*cx };
     kernel::scope(|s| {
         let mut handles = Vec::new();
         for turn in 0..1 + x % 3 {
             let plan = z.wrapping_add(turn.wrapping_mul(13));
-            let held = Held::new(cx, plan);
+            let (living, held) = (family.child(), Held::new(cx, plan));
             if (x.wrapping_add(turn)) % 4 == 0 {
                 handles.push(s.spawn_future(async move {
+                    let _living = living;
                     world::run(&held.0, held.2);
                     Held::new(cx, plan.wrapping_add(1))
                 }));
                 continue;
             }
             let made = s.spawn_with(&start(y.wrapping_add(turn)), move || {
+                let _living = living;
                 held.1.check();
                 body(&held.0, y, held.2);
                 Held::new(cx, plan.wrapping_add(1))
@@ -256,6 +260,27 @@ fn scope(cx: &Cx<'_>, x: u8, y: u8, z: u8) {
             world::put(x, owner);
         }
     });
+}
+
+/// A scope in a generator, which its children can try to suspend, and which may be dropped meanwhile.
+fn generator_scope(_: &Cx<'_>, x: u8, y: u8, z: u8) {
+    if !kernel::can_park() {
+        return;
+    }
+    let made = Coroutine::<Bomb, Bomb, Bomb>::new(move |co, input| {
+        input.check();
+        scope(&Cx { co: Some(co), lent: None }, x, y, z);
+        Bomb::new(z)
+    });
+    let made = world::put(x, made);
+    for turn in 0..1 + y % 3 {
+        drop(made.try_resume(Bomb::new(z.wrapping_add(turn))).map_err(|error| error.to_string()));
+        kernel::yield_now();
+    }
+    drop(made);
+    if y % 4 == 0 {
+        world::run(&Cx::default(), z);
+    }
 }
 
 fn park_until(_: &Cx<'_>, _: u8, _: u8, _: u8) {

@@ -4,7 +4,7 @@ use leno::ring::{self, Member};
 
 use crate::area::Act;
 use crate::bomb::Bomb;
-use crate::canary::Canary;
+use crate::canary::{Canary, Family};
 use crate::world::{self, Cx};
 
 /// The operations.
@@ -55,13 +55,15 @@ impl Drop for Held<'_> {
 }
 
 fn scope(cx: &Cx<'_>, x: u8, y: u8, z: u8) {
-    let ground = Canary::new();
+    let (ground, family) = (Canary::new(), Family::default());
     let cx = Cx { lent: Some(ground.lend()), ..*cx };
     ring::scope(|s| {
         for turn in 0..1 + x % 3 {
             let plan = z.wrapping_add(turn);
             let held = Held(cx, Canary::new(), plan.wrapping_mul(5));
+            let living = family.child();
             s.spawn(move || {
+                let _living = living;
                 held.1.check();
                 body(&held.0, y.wrapping_add(turn), plan);
             });

@@ -7,7 +7,7 @@ use leno::{Builder, ScopedCoroutine, Suspender};
 
 use crate::area::Act;
 use crate::bomb::Bomb;
-use crate::canary::Canary;
+use crate::canary::{Canary, Family};
 use crate::world::{self, Cx};
 
 /// The operations.
@@ -47,6 +47,7 @@ impl<'s> Held<'s> {
                 drop(taken);
             }
             (2, _) => world::run(&self.cx, self.plan),
+            (3, _) if at % 4 == 0 => world::panic_hostile(self.plan),
             _ => {}
         }
     }
@@ -71,14 +72,16 @@ impl Drop for Held<'_> {
 
 fn child<'s>(
     s: &'s leno::Scope<'s, '_>,
-    cx: Cx<'s>,
+    (cx, family): (Cx<'s>, &Family),
     children: &Children<'s>,
     y: u8,
     z: u8,
 ) -> Option<Child<'s>> {
+    let living = family.child();
     let captured = Held::new(cx, children, z);
     let children = children.clone();
     let body = move |co: &Suspender<Bomb, Held<'s>>, input: Bomb| {
+        let _living = living;
         captured.canary.check();
         input.check();
         for turn in 0..y % 4 {
@@ -96,13 +99,13 @@ fn child<'s>(
 }
 
 fn scope(cx: &Cx<'_>, x: u8, y: u8, z: u8) {
-    let ground = Canary::new();
+    let (ground, family) = (Canary::new(), Family::default());
     let cx = Cx { lent: Some(ground.lend()), ..*cx };
     leno::scope(|s| {
         let children: Children<'_> = Rc::default();
         for turn in 0..1 + x % 3 {
             let plan = z.wrapping_add(turn.wrapping_mul(31));
-            let made = child(s, cx, &children, y.wrapping_add(turn), plan);
+            let made = child(s, (cx, &family), &children, y.wrapping_add(turn), plan);
             children.borrow_mut().extend(made);
         }
         for turn in 0..y % 5 {
@@ -117,12 +120,12 @@ fn scope(cx: &Cx<'_>, x: u8, y: u8, z: u8) {
 }
 
 fn scope_forget(cx: &Cx<'_>, _: u8, y: u8, z: u8) {
-    let ground = Canary::new();
+    let (ground, family) = (Canary::new(), Family::default());
     let cx = Cx { lent: Some(ground.lend()), ..*cx };
     leno::scope(|s| {
         let children: Children<'_> = Rc::default();
         for turn in 0..3 {
-            if let Some(made) = child(s, cx, &children, y, z.wrapping_add(turn)) {
+            if let Some(made) = child(s, (cx, &family), &children, y, z.wrapping_add(turn)) {
                 if turn == 0 {
                     drop(made.try_resume(Bomb::new(z)).map_err(|e| e.to_string()));
                 }
@@ -150,6 +153,12 @@ thread_local!(static AT_END: AtEnd = const { AtEnd(Cell::new(None)) });
 
 /// A scope in the destructor of a thread-local.
 fn scope_at_thread_end(_: &Cx<'_>, x: u8, y: u8, z: u8) {
-    let thread = std::thread::spawn(move || AT_END.with(|end| end.0.set(Some((x, y, z)))));
+    let thread = std::thread::spawn(move || {
+        AT_END.with(|end| end.0.set(Some((x, y, z))));
+        // What leno keeps of the thread is gone before that, or after it.
+        if z % 2 == 0 {
+            world::quietly(|| scope(&Cx::default(), x, y, z));
+        }
+    });
     let _ = thread.join().map_err(std::mem::forget);
 }
