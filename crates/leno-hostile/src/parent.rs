@@ -276,6 +276,7 @@ pub fn main() -> bool {
     let base = number("LENO_HOSTILE_SEED", SEED);
     let how = How::from_env();
     let survey = std::env::var_os("LENO_HOSTILE_SURVEY").is_some();
+    let wanted = std::env::var("LENO_HOSTILE_WANTED").unwrap_or_default();
     let begun = Instant::now();
     let (mut seed, mut done, mut gave_up, mut children) = (base, (0, 0), 0, 0);
     let mut found: Vec<String> = Vec::new();
@@ -289,7 +290,7 @@ pub fn main() -> bool {
         seed += ended.done.1 + u64::from(ended.failure.is_some() || ended.gave_up);
         gave_up += u64::from(ended.gave_up);
         let Some(failure) = ended.failure else { continue };
-        if found.contains(&failure.signature()) {
+        if found.contains(&failure.signature()) || !failure.words.contains(&wanted) {
             continue;
         }
         found.push(failure.signature());
