@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::Duration;
 
-use leno_kernel::policy::{Choice, Fifo, Policy, Ready};
+use leno_kernel::policy::{Choice, Fifo, Policy, Ready, Why};
 use leno_kernel::{
     Co, LocalSystem, Options, Reason, Start, System, choose, park, sleep, spawn_local, unpark,
     yield_now,
@@ -247,4 +247,44 @@ fn a_policy_may_use_its_own_system() {
     assert_eq!((report.failures.len(), report.alive.len()), (0, 0));
     waiter.join().unwrap();
     own.take();
+}
+
+/// Suspends the coroutine that tells it of its yield, once.
+struct Suspends {
+    good: Fifo,
+    is_done: bool,
+}
+
+impl Policy for Suspends {
+    fn ready(&mut self, ready: &Ready<'_>) {
+        self.good.ready(ready);
+        if ready.why == Why::Yielded && !std::mem::replace(&mut self.is_done, true) {
+            yield_now();
+        }
+    }
+    fn pick(&mut self) -> Option<Co> {
+        self.good.pick()
+    }
+    fn forget(&mut self, co: Co) {
+        self.good.forget(co);
+    }
+}
+
+#[test]
+fn a_coroutine_that_a_policy_suspends_is_not_lost() {
+    let policy = Suspends { good: Fifo::new(), is_done: false };
+    let system = LocalSystem::builder().policy(policy).build();
+    let handles: Vec<_> = (0..3)
+        .map(|n| {
+            system.spawn(move || {
+                yield_now();
+                n
+            })
+        })
+        .collect();
+    let raised = catch_unwind(AssertUnwindSafe(|| drop(system.run())));
+    assert!(raised.is_err(), "the policy is deposed");
+    system.run().unwrap();
+    let joined: Vec<_> = handles.into_iter().map(|handle| handle.join().unwrap()).collect();
+    assert_eq!(joined, [0, 1, 2]);
 }

@@ -218,7 +218,8 @@ impl Core {
         task.become_(State::Ready);
         task.since.set(self.now.get());
         self.ready.set(self.ready.get() + 1);
-        if !told {
+        // One that was deposed while it was told, because it suspended this coroutine, does not count.
+        if !told || !self.has_policy() {
             self.queue.borrow_mut().ready(co, why, hint, || self.roughly_now());
         }
         inside.leave();
