@@ -290,7 +290,8 @@ pub fn main() -> bool {
         seed += ended.done.1 + u64::from(ended.failure.is_some() || ended.gave_up);
         gave_up += u64::from(ended.gave_up);
         let Some(failure) = ended.failure else { continue };
-        if found.contains(&failure.signature()) || !failure.words.contains(&wanted) {
+        let is_wanted = failure.words.contains(&wanted) || failure.kind.contains(&wanted);
+        if found.contains(&failure.signature()) || !is_wanted {
             continue;
         }
         found.push(failure.signature());
