@@ -442,3 +442,48 @@ impl Drop for Schedule {
         user::discard_all(bodies);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+    use super::*;
+    use crate::process::{Address, Me};
+
+    /// A state that panics when it is dropped.
+    struct Fragile(Arc<AtomicUsize>);
+
+    impl Drop for Fragile {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, SeqCst);
+            assert!(std::thread::panicking(), "a state panics");
+        }
+    }
+
+    impl Process for Fragile {
+        type Message = ();
+        type Ref = Address<Fragile>;
+
+        fn serve(&mut self, (): (), _: &Me<Self>) {}
+    }
+
+    #[test]
+    fn processes_that_no_scheduler_has_taken_end_with_the_schedule() {
+        let queue = Queue { placed: vec![VecDeque::new()], idle: vec![None], ..Queue::default() };
+        let schedule = Schedule {
+            group: Arc::default(),
+            quantum: Budget::Unlimited,
+            cores: 1,
+            queue: Locked::new(queue),
+            only: OnceLock::new(),
+        };
+        let dropped: Arc<AtomicUsize> = Arc::default();
+        for place in [None, Some(0), None] {
+            let (address, body) = Plan::new().prepare(Fragile(dropped.clone()));
+            schedule.add(place, body);
+            assert!(address.post(()).is_ok());
+        }
+        drop(schedule);
+        assert_eq!(dropped.load(SeqCst), 3);
+    }
+}

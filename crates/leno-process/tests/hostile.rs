@@ -307,28 +307,60 @@ fn one_coroutine_at_a_time_serves_and_is_woken() {
 
 #[test]
 fn one_that_is_woken_for_nothing_takes_nobodys_room() {
-    let system = LocalSystem::new();
-    let (clerk, body) = Plan::new().mailbox(1).prepare(Clerk::default());
-    let own = clerk.clone();
-    clerk.append(1).unwrap();
-    let first = system.spawn(move || own.append(2).unwrap());
-    let wakes = system.spawn(move || {
-        for _ in 0..3 {
-            unpark(first.co().unwrap());
-            yield_now();
-        }
+    apart("one_that_is_woken_for_nothing_takes_nobodys_room", || {
+        let system = LocalSystem::new();
+        let (clerk, body) = Plan::new().mailbox(1).prepare(Clerk::default());
         let own = clerk.clone();
-        let second = leno_kernel::spawn_local(move || own.append(3).unwrap());
-        yield_now();
-        let served = body.spawn().unwrap();
-        second.join().unwrap();
-        let sum = clerk.add(0).unwrap().wait();
-        drop(clerk);
-        served.join().unwrap();
-        sum
+        clerk.append(1).unwrap();
+        let first = system.spawn(move || own.append(2).unwrap());
+        let wakes = system.spawn(move || {
+            for _ in 0..3 {
+                unpark(first.co().unwrap());
+                yield_now();
+            }
+            let own = clerk.clone();
+            let second = leno_kernel::spawn_local(move || own.append(3).unwrap());
+            yield_now();
+            let served = body.spawn().unwrap();
+            second.join().unwrap();
+            let sum = clerk.add(0).unwrap().wait();
+            drop(clerk);
+            served.join().unwrap();
+            sum
+        });
+        system.run().unwrap();
+        assert_eq!(wakes.join().unwrap(), Ok(123));
     });
-    system.run().unwrap();
-    assert_eq!(wakes.join().unwrap(), Ok(123));
+}
+
+/// Takes three calls.
+#[derive(Default)]
+struct Full(Vec<Arc<()>>);
+
+#[process]
+impl Full {
+    #[entry(when = self.0.len() < 3)]
+    fn put(&mut self, item: Arc<()>) {
+        self.0.push(item);
+    }
+}
+
+#[test]
+fn a_process_that_is_stopped_ends_with_calls_whose_guards_are_closed() {
+    apart("a_process_that_is_stopped_ends_with_calls_whose_guards_are_closed", || {
+        let item = Arc::new(());
+        for is_idle in [true, false] {
+            let system = System::new(1).unwrap();
+            let full = system.start(Full::default());
+            (0..5).for_each(|_| full.put(item.clone()).unwrap());
+            if is_idle {
+                system.wait_idle().unwrap();
+            }
+            full.stop();
+            assert_eq!(forget_failures(system.stop().unwrap()), 0);
+        }
+        assert_eq!(Arc::strong_count(&item), 1);
+    });
 }
 
 #[test]
