@@ -2,13 +2,15 @@
 //!
 //! Before `build` a channel only counts its ends. `build` links it to what runs the graph and to the
 //! nodes at its ends, once; from then on it can be used. Locks are held for a few instructions, never
-//! while anyone waits or code of a user runs (messages are dropped after the lock).
+//! while anyone waits or user code runs: messages are dropped, and wakers called, after the lock.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
-use leno_kernel::Object;
+use leno_kernel::{Object, user};
 
+use crate::fate;
+use crate::lock::{Locked, lock};
 use crate::mode::Schedule;
 use crate::state::{Counters, Push, State, Take};
 
@@ -46,8 +48,8 @@ pub struct Linked<S: Schedule> {
 impl<S: Schedule> Linked<S> {
     /// Shuts out others from all channels that are joined or selected with this one.
     #[inline(always)]
-    pub(crate) fn shut(&self) -> Option<MutexGuard<'_, ()>> {
-        self.gate.as_ref().map(|gate| gate.lock().unwrap_or_else(PoisonError::into_inner))
+    pub(crate) fn shut(&self) -> Option<Locked<MutexGuard<'_, ()>>> {
+        self.gate.as_deref().map(lock)
     }
 
     /// The nodes that send into it, or those that receive from it.
@@ -76,10 +78,12 @@ impl<S: Schedule> Linked<S> {
         self.consumers.iter().for_each(|node| S::start(&self.core, *node));
     }
 
+    /// Wakes all of them. A waker that panics takes neither the message nor the turn of the caller, and the
+    /// others are woken; its panic goes to the failure hook.
     #[inline(always)]
     pub(crate) fn wake(&self, tickets: Vec<S::Ticket>) {
-        for ticket in tickets {
-            S::wake(&self.core, ticket);
+        if !tickets.is_empty() {
+            user::each("a waker", tickets, |ticket| S::wake(&self.core, ticket));
         }
     }
 }
@@ -141,7 +145,7 @@ impl<T, S: Schedule> Channel<T, S> {
             messages = state.remove_receiver();
             messages.is_some().then(|| core::mem::take(&mut state.to_send))
         });
-        drop(messages);
+        fate::dispose_all(messages.into_iter().flatten().flatten());
     }
 
     fn leave(&self, change: impl FnOnce(&mut State<T, S::Ticket>) -> Option<Vec<S::Ticket>>) {

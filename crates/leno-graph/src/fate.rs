@@ -12,15 +12,14 @@
 //!   until that one runs on or returns.
 //! - When the graph is dropped, all ends of its nodes are cut at once.
 
-use core::any::Any;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+
+use leno_context::user::{self, Panic};
 
 use crate::channel::{Link as _, Linked};
 use crate::error::Halt;
 use crate::mode::Schedule;
-
-pub(crate) type Payload = Box<dyn Any + Send>;
 
 /// What unwinds a node that is cut off by the panic of another.
 pub(crate) struct Cut;
@@ -29,8 +28,30 @@ pub(crate) struct Cut;
 #[cold]
 pub(crate) fn unwind() {
     if !std::thread::panicking() {
-        resume_unwind(Box::new(Cut));
+        cut_off();
     }
+}
+
+/// Unwinds the calling node, which is cut off.
+#[cold]
+pub(crate) fn cut_off() -> ! {
+    resume_unwind(Box::new(Cut))
+}
+
+/// Goes on with a panic that was caught, if there is one, after everything else is done; not while the stack
+/// unwinds already.
+pub(crate) fn raise(panic: Option<Panic>) {
+    if let Some(panic) = panic
+        && !std::thread::panicking()
+    {
+        panic.resume();
+    }
+}
+
+/// Drops all of them, also when one panics; then goes on with the first panic.
+pub(crate) fn dispose_all<T>(values: impl IntoIterator<Item = T>) {
+    let disposed = values.into_iter().map(|value| user::try_dispose(value).err());
+    raise(disposed.fold(None, user::first));
 }
 
 /// How it goes with a graph.
@@ -42,6 +63,9 @@ pub struct Fate<S: Schedule> {
     cutting: S::Lock<Vec<usize>>,
     cut_now: AtomicUsize,
     dropped: AtomicBool,
+    /// Whether a node of a sequential graph was ended by code that it called itself.
+    overran: AtomicBool,
+    /// Whether something is to be settled when a node has run: ends were abandoned, or one of the above.
     has_abandoned: AtomicBool,
     abandoned: S::Lock<Vec<Abandoned>>,
 }
@@ -51,7 +75,7 @@ struct Failure {
     node: String,
     message: String,
     /// Until someone outside has got it.
-    payload: Option<Payload>,
+    payload: Option<Panic>,
 }
 
 /// An end that was dropped by a stack that unwinds.
@@ -70,24 +94,42 @@ impl<S: Schedule> Fate<S> {
             cutting: S::guard(Vec::new()),
             cut_now: AtomicUsize::new(0),
             dropped: AtomicBool::new(false),
+            overran: AtomicBool::new(false),
             has_abandoned: AtomicBool::new(false),
             abandoned: S::guard(Vec::new()),
         }
     }
 
     /// A node has panicked. Only the first is kept.
-    pub(crate) fn fail(&self, node: &str, payload: Option<Payload>) {
+    pub(crate) fn fail(&self, node: &str, payload: Option<Panic>) {
         let mut first = S::lock(&self.first);
         if first.is_none() {
-            let message = payload.as_deref().map_or(String::new(), message_of);
+            let message = payload.as_ref().and_then(Panic::message).unwrap_or_default().to_owned();
             *first = Some(Failure { node: node.to_owned(), message, payload });
             self.failed.store(true, SeqCst);
+            return;
         }
+        drop(first);
+        // Not under the lock: its `Drop` is user code.
+        drop(payload);
     }
 
     /// The graph is dropped: from now on its nodes' ends are cut.
     pub(crate) fn drop_all(&self) {
         self.dropped.store(true, SeqCst);
+        self.has_abandoned.store(true, SeqCst);
+    }
+
+    /// A node of a sequential graph was ended while it runs: it is when it has run.
+    pub(crate) fn overrun(&self) {
+        self.overran.store(true, SeqCst);
+        self.has_abandoned.store(true, SeqCst);
+    }
+
+    /// Notes whether something is left to settle.
+    fn note(&self, abandoned: &[Abandoned]) {
+        let is_settled = abandoned.is_empty() && !self.is_dropped() && !self.overran.load(SeqCst);
+        self.has_abandoned.store(!is_settled, SeqCst);
     }
 
     pub(crate) fn is_dropped(&self) -> bool {
@@ -105,7 +147,8 @@ impl<S: Schedule> Fate<S> {
         self.cut_now.load(SeqCst) > 0 && S::lock(&self.cutting).contains(&node)
     }
 
-    /// Whether an end has been dropped of which it is not known yet what becomes of it.
+    /// Whether an end has been dropped of which it is not known yet what becomes of it, or a node may have been
+    /// ended while it runs.
     #[inline(always)]
     pub(crate) fn has_abandoned(&self) -> bool {
         self.has_abandoned.load(SeqCst)
@@ -128,7 +171,7 @@ impl<S: Schedule> Fate<S> {
         if let Halt::Panicked { .. } = halt {
             let payload = S::lock(&self.first).as_mut().and_then(|first| first.payload.take());
             if let Some(payload) = payload {
-                resume_unwind(payload);
+                payload.resume();
             }
         }
         panic!("{halt}")
@@ -154,11 +197,6 @@ impl<S: Schedule> Drop for Cutting<'_, S> {
     }
 }
 
-fn message_of(payload: &(dyn Any + Send)) -> String {
-    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default()
-}
-
 /// Whether an end of a node that is dropped now may be one that is cut off.
 pub(crate) fn is_doubtful<S: Schedule>(linked: &Linked<S>, sends: bool) -> bool {
     let fate = S::fate(&linked.core);
@@ -176,7 +214,7 @@ pub(crate) fn abandon<S: Schedule>(linked: &Linked<S>, sends: bool, close: impl 
     let nodes = linked.nodes(sends);
     let is_over = fate.is_dropped() || nodes.iter().all(has_ended);
     if is_over {
-        fate.has_abandoned.store(!abandoned.is_empty(), SeqCst);
+        fate.note(&abandoned);
     } else {
         let may_be = |node: &usize| !has_ended(node) || fate.is_cutting(*node);
         let suspects = nodes.iter().copied().filter(may_be).collect();
@@ -192,16 +230,19 @@ pub(crate) fn abandon<S: Schedule>(linked: &Linked<S>, sends: bool, close: impl 
 #[inline(always)]
 pub(crate) fn runs_on<S: Schedule>(core: &S::Core, node: usize) {
     if S::fate(core).has_abandoned() && !std::thread::panicking() {
-        settle::<S>(core, node, false);
+        // A message that panics when it is dropped does so in the node that drops it.
+        raise(settle::<S>(core, node, false));
     }
 }
 
 /// A node has ended, or runs on; what it has abandoned is cut if it has ended by a panic, and else closed.
+/// All of it is, also if messages panic that are dropped with it; returns what the first has raised.
 #[cold]
-pub(crate) fn settle<S: Schedule>(core: &S::Core, node: usize, is_cut: bool) {
+#[must_use = "messages may panic when they are dropped"]
+pub(crate) fn settle<S: Schedule>(core: &S::Core, node: usize, is_cut: bool) -> Option<Panic> {
     let fate = S::fate(core);
     if !fate.has_abandoned() {
-        return;
+        return None;
     }
     let mut own = Vec::new();
     let mut abandoned = S::lock(&fate.abandoned);
@@ -216,11 +257,13 @@ pub(crate) fn settle<S: Schedule>(core: &S::Core, node: usize, is_cut: bool) {
         }
         !is_settled
     });
-    fate.has_abandoned.store(!abandoned.is_empty(), SeqCst);
+    fate.note(&abandoned);
     // Dropping messages, or a channel, may run anything.
     drop(abandoned);
-    for (wire, sends) in own {
-        let Some(wire) = S::wire(core, wire) else { continue };
-        if sends { wire.end_sender(is_cut) } else { wire.end_receiver(is_cut) }
-    }
+    own.into_iter().fold(None, |raised, (wire, sends)| {
+        let Some(wire) = S::wire(core, wire) else { return raised };
+        let end = || if sends { wire.end_sender(is_cut) } else { wire.end_receiver(is_cut) };
+        let ended = user::call(end).and_then(|()| user::try_dispose(wire));
+        user::first(raised, ended.err())
+    })
 }

@@ -35,8 +35,8 @@ macro_rules! flat {
                 self.inner.peek()
             }
 
-            fn take(&self, in_order: bool) -> Take<Self::Item> {
-                match self.inner.take(in_order) {
+            fn take(&self, in_order: bool, leaves: &mut bool) -> Take<Self::Item> {
+                match self.inner.take(in_order, leaves) {
                     Take::Got($shape) => Take::Got($built),
                     Take::Empty => Take::Empty,
                     Take::Closed => Take::Closed,
@@ -57,6 +57,14 @@ macro_rules! flat {
 
             fn leave(&self, is_cut: bool) -> bool {
                 self.inner.leave(is_cut)
+            }
+
+            fn mark(&self, is_cut: bool) {
+                self.inner.mark(is_cut);
+            }
+
+            fn leave_marked(&self) -> bool {
+                self.inner.leave_marked()
             }
 
             fn abandon(&self) -> bool {

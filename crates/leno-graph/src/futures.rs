@@ -103,7 +103,11 @@ impl<T, S: Schedule> Future for SendFuture<'_, T, S> {
         };
         this.status = match polled {
             Poll::Ready(Ok(())) => SendStatus::Sent,
-            Poll::Ready(Err(_)) => SendStatus::Closed,
+            Poll::Ready(Err(value)) => {
+                this.status = SendStatus::Closed;
+                drop(this.tip.refuse(value));
+                SendStatus::Closed
+            }
             // It is in the channel, and control is handed over first.
             Poll::Pending if this.value.is_none() => {
                 this.status = SendStatus::Sent;
@@ -114,9 +118,6 @@ impl<T, S: Schedule> Future for SendFuture<'_, T, S> {
             }
             Poll::Pending => this.status,
         };
-        if this.status == SendStatus::Closed {
-            this.tip.refused();
-        }
         match this.status.is_over() {
             true => Poll::Ready(this.status.is_successful()),
             false => Poll::Pending,

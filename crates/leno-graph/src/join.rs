@@ -14,7 +14,7 @@
 
 use crate::channel::{Link, Linked};
 use crate::mode::Sealed as _;
-use crate::source::{Pause, Sealed, Source};
+use crate::source::{Pause, Sealed, Source, all, both};
 use crate::state::Take;
 
 /// Two sources, joined: pairs.
@@ -39,13 +39,14 @@ fn take_both<A: Source, B: Source<S = A::S>>(
     one: &A,
     other: &B,
     in_order: bool,
+    leaves: &mut bool,
 ) -> Take<(A::Item, B::Item)> {
-    let first = match one.take(in_order) {
+    let first = match one.take(in_order, leaves) {
         Take::Got(first) => first,
         Take::Empty => return Take::Empty,
         Take::Closed => return Take::Closed,
     };
-    match other.take(in_order) {
+    match other.take(in_order, leaves) {
         Take::Got(second) => Take::Got((first, second)),
         Take::Empty => {
             one.give_back(first);
@@ -58,7 +59,8 @@ fn take_both<A: Source, B: Source<S = A::S>>(
     }
 }
 
-/// Receives from `one` and then from `other`; what was received is given back if that is stopped.
+/// Receives from `one` and then from `other`; what was received is given back if that is stopped, or if there
+/// is nothing to go with it: then it is dropped with its channel.
 fn receive_both<A: Source, B: Source<S = A::S>, W: Pause<A::S>>(
     one: &A,
     other: &B,
@@ -67,7 +69,10 @@ fn receive_both<A: Source, B: Source<S = A::S>, W: Pause<A::S>>(
     let Some(first) = one.in_order(pause)? else { return Ok(None) };
     match other.in_order(pause) {
         Ok(Some(second)) => Ok(Some((first, second))),
-        Ok(None) => Ok(None),
+        Ok(None) => {
+            one.give_back(first);
+            Ok(None)
+        }
         Err(why) => {
             one.give_back(first);
             Err(why)
@@ -102,14 +107,14 @@ impl<A: Source, B: Source<S = A::S>> Sealed for Join<A, B> {
         }
     }
 
-    fn take(&self, in_order: bool) -> Take<Self::Item> {
+    fn take(&self, in_order: bool, leaves: &mut bool) -> Take<Self::Item> {
         if A::S::LOOKS_FIRST && self.peek() == Take::Empty {
             return Take::Empty;
         }
         let taken = if self.left.first() <= self.right.first() {
-            take_both(&self.left, &self.right, in_order)
+            take_both(&self.left, &self.right, in_order, leaves)
         } else {
-            match take_both(&self.right, &self.left, in_order) {
+            match take_both(&self.right, &self.left, in_order, leaves) {
                 Take::Got(pair) => Take::Got(swap(pair)),
                 Take::Empty => Take::Empty,
                 Take::Closed => Take::Closed,
@@ -119,7 +124,8 @@ impl<A: Source, B: Source<S = A::S>> Sealed for Join<A, B> {
             Take::Got(pair) => Take::Got(pair),
             Take::Empty if in_order || self.peek() != Take::Closed => Take::Empty,
             _ => {
-                self.leave(self.is_cut());
+                self.mark(self.is_cut());
+                *leaves = true;
                 Take::Closed
             }
         }
@@ -144,13 +150,20 @@ impl<A: Source, B: Source<S = A::S>> Sealed for Join<A, B> {
     }
 
     fn leave(&self, is_cut: bool) -> bool {
-        let left = self.left.leave(is_cut);
-        self.right.leave(is_cut) || left
+        both(|| self.left.leave(is_cut), || self.right.leave(is_cut))
+    }
+
+    fn mark(&self, is_cut: bool) {
+        self.left.mark(is_cut);
+        self.right.mark(is_cut);
+    }
+
+    fn leave_marked(&self) -> bool {
+        both(|| self.left.leave_marked(), || self.right.leave_marked())
     }
 
     fn abandon(&self) -> bool {
-        let left = self.left.abandon();
-        self.right.abandon() || left
+        both(|| self.left.abandon(), || self.right.abandon())
     }
 
     fn is_cut(&self) -> bool {
@@ -205,20 +218,21 @@ impl<X: Source> Sealed for JoinAll<X> {
         all
     }
 
-    fn take(&self, in_order: bool) -> Take<Self::Item> {
+    fn take(&self, in_order: bool, leaves: &mut bool) -> Take<Self::Item> {
         if X::S::LOOKS_FIRST && self.peek() == Take::Empty {
             return Take::Empty;
         }
         let mut items = Vec::new();
         items.resize_with(self.parts.len(), || None);
         for part in &self.order {
-            match self.parts[*part].take(in_order) {
+            match self.parts[*part].take(in_order, leaves) {
                 Take::Got(item) => items[*part] = Some(item),
                 other => {
                     let is_closed = matches!(other, Take::Closed);
                     self.roll_back(&mut items);
                     if is_closed || !in_order && self.peek() == Take::Closed {
-                        self.leave(self.is_cut());
+                        self.mark(self.is_cut());
+                        *leaves = true;
                         return Take::Closed;
                     }
                     return Take::Empty;
@@ -240,6 +254,7 @@ impl<X: Source> Sealed for JoinAll<X> {
             match self.parts[*part].in_order(pause) {
                 Ok(Some(item)) => items[*part] = Some(item),
                 Ok(None) => {
+                    self.roll_back(&mut items);
                     self.leave(self.is_cut());
                     return Ok(None);
                 }
@@ -253,11 +268,19 @@ impl<X: Source> Sealed for JoinAll<X> {
     }
 
     fn leave(&self, is_cut: bool) -> bool {
-        self.parts.iter().filter(|part| part.leave(is_cut)).count() > 0
+        all(&self.parts, |part| part.leave(is_cut))
+    }
+
+    fn mark(&self, is_cut: bool) {
+        self.parts.iter().for_each(|part| part.mark(is_cut));
+    }
+
+    fn leave_marked(&self) -> bool {
+        all(&self.parts, X::leave_marked)
     }
 
     fn abandon(&self) -> bool {
-        self.parts.iter().filter(|part| part.abandon()).count() > 0
+        all(&self.parts, X::abandon)
     }
 
     fn is_cut(&self) -> bool {

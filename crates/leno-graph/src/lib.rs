@@ -126,6 +126,7 @@ mod graph;
 mod guarantees;
 mod join;
 mod joinable;
+mod lock;
 mod mode;
 mod parallel;
 mod picture;

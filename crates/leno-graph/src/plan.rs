@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use crate::channel::{Link, Linked};
 use crate::ends::Registered;
 use crate::error::BuildError;
+use crate::fate;
 use crate::mode::Schedule;
 use crate::run::NodeId;
 
@@ -17,11 +18,20 @@ const OUTSIDE: &str = "outside";
 pub(crate) struct Plan<S: Schedule> {
     /// The graphs whose ends are known here, this one and those embedded in it, and where their nodes begin.
     pub(crate) ids: Vec<(u64, usize)>,
-    pub(crate) nodes: Vec<NodePlan<S>>,
+    pub(crate) nodes: Nodes<S>,
     pub(crate) wires: Vec<S::Any>,
     /// Channels that are joined or selected together.
     pub(crate) groups: Vec<Group>,
     pub(crate) errors: Vec<BuildError>,
+}
+
+/// The nodes of a graph that is not built. If it never is, all of them are dropped, also when one panics.
+pub(crate) struct Nodes<S: Schedule>(pub(crate) Vec<NodePlan<S>>);
+
+impl<S: Schedule> Drop for Nodes<S> {
+    fn drop(&mut self) {
+        fate::dispose_all(self.0.drain(..).map(|node| node.starter));
+    }
 }
 
 /// Channels that are joined or selected together, by number.
@@ -87,7 +97,7 @@ impl<S: Schedule> Plan<S> {
     pub(crate) fn new(id: u64) -> Plan<S> {
         Plan {
             ids: vec![(id, 0)],
-            nodes: Vec::new(),
+            nodes: Nodes(Vec::new()),
             wires: Vec::new(),
             groups: Vec::new(),
             errors: Vec::new(),
@@ -105,8 +115,8 @@ impl<S: Schedule> Plan<S> {
         self.check_ends(&name, &ends);
         let Registered { inputs, outputs, .. } = ends;
         let about = NodeAbout { name, is_free, inputs, outputs, rates: None, first: None };
-        self.nodes.push(NodePlan { about, starter });
-        NodeId { graph: self.ids[0].0, index: self.nodes.len() - 1 }
+        self.nodes.0.push(NodePlan { about, starter });
+        NodeId { graph: self.ids[0].0, index: self.nodes.0.len() - 1 }
     }
 
     /// Whether ends of a graph can be used here.
@@ -117,7 +127,7 @@ impl<S: Schedule> Plan<S> {
     /// What is known of a node.
     #[track_caller]
     pub(crate) fn about(&mut self, node: NodeId) -> &mut NodeAbout {
-        &mut self.nodes[node.place(&self.ids)].about
+        &mut self.nodes.0[node.place(&self.ids)].about
     }
 
     fn check_ends(&mut self, node: &str, ends: &Registered) {
@@ -130,17 +140,17 @@ impl<S: Schedule> Plan<S> {
     }
 
     /// Takes over everything of another graph.
-    pub(crate) fn embed(&mut self, other: Plan<S>) {
-        let first = self.nodes.len();
+    pub(crate) fn embed(&mut self, mut other: Plan<S>) {
+        let first = self.nodes.0.len();
         self.ids.extend(other.ids.into_iter().map(|(graph, own)| (graph, first + own)));
-        self.nodes.extend(other.nodes);
+        self.nodes.0.append(&mut other.nodes.0);
         self.wires.extend(other.wires);
         self.groups.extend(other.groups);
         self.errors.extend(other.errors);
     }
 
     pub(crate) fn shape(&self) -> Shape {
-        let nodes: Vec<NodeAbout> = self.nodes.iter().map(|node| node.about.clone()).collect();
+        let nodes: Vec<NodeAbout> = self.nodes.0.iter().map(|node| node.about.clone()).collect();
         let with = |ends: fn(&NodeAbout) -> &Vec<u64>, number: u64| -> (Vec<usize>, usize) {
             let mut all = Vec::new();
             let mut count = 0;

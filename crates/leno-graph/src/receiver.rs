@@ -1,5 +1,7 @@
 //! Ends to receive from: of a node, and outside.
 
+use leno_context::user;
+
 use crate::cx::{Caller, FreeCx, NodeCx};
 use crate::error::{Deadlock, Halt};
 use crate::fate;
@@ -219,10 +221,12 @@ impl<X: Source> Iterator for Outlet<X> {
 
 impl<X: Source> Drop for Outlet<X> {
     fn drop(&mut self) {
-        self.source.leave(false);
+        // Messages may panic when they are dropped; those who wait for this end are told all the same.
+        let left = user::call(|| self.source.leave(false));
         let mut taps = 0;
         self.source.each(&mut |_| taps += 1);
         let core = &self.source.linked().core;
         (0..taps).for_each(|_| X::S::outside(core, false));
+        fate::raise(left.err());
     }
 }

@@ -2,9 +2,12 @@
 
 use core::marker::PhantomData;
 
+use leno_context::user;
+
 use crate::channel::Link as _;
 use crate::ends::{Input, Output};
 use crate::error::Deadlock;
+use crate::fate;
 use crate::guarantees::Guarantees;
 use crate::mode::{Determinism, Parallel, Schedule, Sequential};
 use crate::parallel::Host;
@@ -188,6 +191,9 @@ impl<D: Determinism> Run<D, Parallel> {
 
 impl<D: Determinism, S: Schedule> Drop for Run<D, S> {
     fn drop(&mut self) {
-        S::drain(&self.core);
+        let drained = user::call(|| S::drain(&self.core));
+        // Channels hold iterators, which may panic, too.
+        let dropped = user::call(|| fate::dispose_all(self.wires.drain(..)));
+        fate::raise(user::first(drained.err(), dropped.err()));
     }
 }

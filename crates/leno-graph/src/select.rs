@@ -3,7 +3,7 @@
 //! The left one is asked first. A select is closed when both are.
 
 use crate::channel::{Link, Linked};
-use crate::source::{Pause, Sealed, Source};
+use crate::source::{Pause, Sealed, Source, both};
 use crate::state::Take;
 
 /// Two sources, of which either will do.
@@ -54,12 +54,12 @@ impl<A: Source, B: Source<S = A::S>> Sealed for Select<A, B> {
         }
     }
 
-    fn take(&self, in_order: bool) -> Take<Self::Item> {
-        let left = self.left.take(in_order);
+    fn take(&self, in_order: bool, leaves: &mut bool) -> Take<Self::Item> {
+        let left = self.left.take(in_order, leaves);
         if let Take::Got(item) = left {
             return Take::Got(Side::Left(item));
         }
-        match (left, self.right.take(in_order)) {
+        match (left, self.right.take(in_order, leaves)) {
             (_, Take::Got(item)) => Take::Got(Side::Right(item)),
             (Take::Closed, Take::Closed) => Take::Closed,
             _ => Take::Empty,
@@ -78,13 +78,20 @@ impl<A: Source, B: Source<S = A::S>> Sealed for Select<A, B> {
     }
 
     fn leave(&self, is_cut: bool) -> bool {
-        let left = self.left.leave(is_cut);
-        self.right.leave(is_cut) || left
+        both(|| self.left.leave(is_cut), || self.right.leave(is_cut))
+    }
+
+    fn mark(&self, is_cut: bool) {
+        self.left.mark(is_cut);
+        self.right.mark(is_cut);
+    }
+
+    fn leave_marked(&self) -> bool {
+        both(|| self.left.leave_marked(), || self.right.leave_marked())
     }
 
     fn abandon(&self) -> bool {
-        let left = self.left.abandon();
-        self.right.abandon() || left
+        both(|| self.left.abandon(), || self.right.abandon())
     }
 
     fn is_cut(&self) -> bool {

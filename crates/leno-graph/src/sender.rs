@@ -47,12 +47,16 @@ impl<T, S: Schedule> Tip<T, S> {
         is_first
     }
 
-    /// Nobody receives what the calling node sends: it unwinds if that is because of a panic.
+    /// Gives a message back that nobody receives. If that is because of a panic, the calling node unwinds
+    /// instead; the message is dropped before, since it may panic, too.
     #[cold]
-    pub(crate) fn refused(&self) {
-        if self.is_open() && self.channel.state().is_broken {
-            fate::unwind();
+    pub(crate) fn refuse(&self, value: T) -> T {
+        let is_broken = self.is_open() && self.channel.state().is_broken;
+        if is_broken && !std::thread::panicking() {
+            drop(value);
+            fate::cut_off();
         }
+        value
     }
 
     fn offer(&self, caller: Caller<'_, '_, S>, value: T) -> Result<(), Unsent<T>> {
@@ -123,8 +127,8 @@ impl<T, S: Schedule> Sender<T, S> {
             None => true,
             Some(value) => match self.tip.offer(Caller::Node(cx), value) {
                 Ok(()) => true,
-                Err(_) => {
-                    self.tip.refused();
+                Err(unsent) => {
+                    drop(self.tip.refuse(unsent.value));
                     false
                 }
             },
@@ -136,10 +140,7 @@ impl<T, S: Schedule> Sender<T, S> {
     /// # Errors
     /// The message, if it was not sent.
     pub fn offer(&self, cx: &NodeCx<'_, S>, value: T) -> Result<(), T> {
-        self.tip.offer(Caller::Node(cx), value).map_err(|unsent| {
-            self.tip.refused();
-            unsent.value
-        })
+        self.tip.offer(Caller::Node(cx), value).map_err(|unsent| self.tip.refuse(unsent.value))
     }
 
     /// Sends a message if there is room for it now. Only a node that need not be deterministic can ask.
@@ -159,10 +160,7 @@ impl<T, S: Schedule> Sender<T, S> {
                 Ok(())
             }
             Push::Full(value) => Err(value),
-            Push::Refused(value) => {
-                self.tip.refused();
-                Err(value)
-            }
+            Push::Refused(value) => Err(self.tip.refuse(value)),
         }
     }
 

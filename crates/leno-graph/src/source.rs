@@ -7,6 +7,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use leno_context::user;
+
 use crate::channel::{Channel, Link, Linked};
 use crate::fate;
 use crate::mode::Schedule;
@@ -55,7 +57,8 @@ pub trait Sealed {
     /// One attempt, in which everything or nothing is taken. Nobody is woken: see [`Self::receive`]. In
     /// order, a close counts only when those before it have something, so that what is taken does not
     /// depend on when it was tried.
-    fn take(&self, in_order: bool) -> Take<Self::Item>;
+    /// Joins that are closed by it are marked, and `leaves` set: see [`Self::leave_marked`].
+    fn take(&self, in_order: bool, leaves: &mut bool) -> Take<Self::Item>;
 
     /// One attempt, and if it succeeds those are woken for whom there is room now. One that is rolled back
     /// wakes nobody: else someone who waits to send and someone who waits for more would keep each other
@@ -63,7 +66,8 @@ pub trait Sealed {
     fn receive(&self, in_order: bool) -> Take<Self::Item> {
         let linked = self.linked();
         let gate = linked.shut();
-        let taken = self.take(in_order);
+        let mut leaves = false;
+        let taken = self.take(in_order, &mut leaves);
         let mut woken = Vec::new();
         if matches!(taken, Take::Got(_)) {
             self.each(&mut |wire| {
@@ -74,6 +78,20 @@ pub trait Sealed {
         }
         drop(gate);
         linked.wake(woken);
+        if leaves { self.receive_last(taken) } else { taken }
+    }
+
+    /// Leaves what an attempt has closed. If a message that is dropped with it panics, what was received is
+    /// given back.
+    #[cold]
+    fn receive_last(&self, taken: Take<Self::Item>) -> Take<Self::Item> {
+        if let Err(panic) = user::call(|| self.leave_marked()) {
+            if let Take::Got(item) = taken {
+                let _gate = self.linked().shut();
+                self.give_back(item);
+            }
+            panic.resume();
+        }
         taken
     }
     /// A message that is there, or that its sender gives by hand; `None` says nothing. The panic of a sender
@@ -88,6 +106,11 @@ pub trait Sealed {
     fn in_order<W: Pause<Self::S>>(&self, pause: &mut W) -> Result<Option<Self::Item>, W::Error>;
     /// Receives no more, because it is cut off or else by itself. Whether it did until now.
     fn leave(&self, is_cut: bool) -> bool;
+    /// Receives no more, as [`Self::leave`]; its channels are told by [`Self::leave_marked`], which drops
+    /// messages and so is called when no lock is held.
+    fn mark(&self, is_cut: bool);
+    /// Tells the channels that are marked.
+    fn leave_marked(&self) -> bool;
     /// The same, while the stack of its node may unwind; see [`fate`](crate::fate).
     fn abandon(&self) -> bool;
     /// Whether the end that it got was a cut.
@@ -112,14 +135,43 @@ pub trait Sealed {
 pub struct Tap<T, S: Schedule> {
     pub(crate) channel: S::Ref<Channel<T, S>>,
     is_open: AtomicBool,
+    /// Whether its channel is to be told that it receives no more, and whether because it is cut off.
+    is_marked: AtomicBool,
+    is_marked_cut: AtomicBool,
     /// Whether the end that it got was a cut.
     saw_cut: AtomicBool,
+}
+
+/// Does something to both parts of a source, also if a message that is dropped by the first panics; then panics
+/// as that. Whether one of both says so.
+pub(crate) fn both(one: impl FnOnce() -> bool, other: impl FnOnce() -> bool) -> bool {
+    match (user::call(one), user::call(other)) {
+        (Ok(one), Ok(other)) => one | other,
+        (one, other) => {
+            fate::raise(user::first(one.err(), other.err()));
+            true
+        }
+    }
+}
+
+/// Does something to all parts of a source, as [`both`] does.
+pub(crate) fn all<X>(parts: &[X], f: impl Fn(&X) -> bool) -> bool {
+    let (mut any, mut raised) = (false, None);
+    for part in parts {
+        match user::call(|| f(part)) {
+            Ok(is) => any |= is,
+            Err(panic) => raised = user::first(raised, Some(panic)),
+        }
+    }
+    fate::raise(raised);
+    any
 }
 
 impl<T, S: Schedule> Tap<T, S> {
     pub(crate) fn new(channel: S::Ref<Channel<T, S>>) -> Tap<T, S> {
         channel.add_receiver();
-        Tap { channel, is_open: AtomicBool::new(true), saw_cut: AtomicBool::new(false) }
+        let [is_marked, is_marked_cut, saw_cut] = [(); 3].map(|()| AtomicBool::new(false));
+        Tap { channel, is_open: AtomicBool::new(true), is_marked, is_marked_cut, saw_cut }
     }
 
     /// No more will come.
@@ -177,7 +229,7 @@ impl<T, S: Schedule> Sealed for Tap<T, S> {
     }
 
     #[inline(always)]
-    fn take(&self, _: bool) -> Take<T> {
+    fn take(&self, _: bool, _: &mut bool) -> Take<T> {
         if !self.is_open.load(Relaxed) {
             return Take::Closed;
         }
@@ -227,6 +279,21 @@ impl<T, S: Schedule> Sealed for Tap<T, S> {
             self.channel.cancel_receiver(is_cut);
         }
         is_first
+    }
+
+    fn mark(&self, is_cut: bool) {
+        if self.is_open.swap(false, Relaxed) {
+            self.is_marked_cut.store(is_cut, Relaxed);
+            self.is_marked.store(true, Relaxed);
+        }
+    }
+
+    fn leave_marked(&self) -> bool {
+        let is_marked = self.is_marked.swap(false, Relaxed);
+        if is_marked {
+            self.channel.cancel_receiver(self.is_marked_cut.load(Relaxed));
+        }
+        is_marked
     }
 
     fn abandon(&self) -> bool {

@@ -5,12 +5,13 @@
 //! held, a node of which nobody else holds a waker, and which is not in the queue, is never woken.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Wake, Waker};
 
-use leno_kernel::{Reason, Time, Waiter, Wake as Woken, park, park_until};
+use leno_kernel::{Reason, Time, Waiter, Wake as Woken, park, park_until, user};
 
 use super::Result;
+use crate::lock::{Locked, lock};
 
 /// The queue that other threads add to, and whom they wake then.
 #[derive(Default)]
@@ -37,9 +38,17 @@ pub(super) enum Look {
     InVain,
 }
 
+/// Whatever operations gave that nobody has taken, a helper thread may be the last to let go of.
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let operations = core::mem::take(&mut self.lock().operations);
+        user::discard_all(operations);
+    }
+}
+
 impl Ended {
-    pub(super) fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn lock(&self) -> Locked<MutexGuard<'_, Queue>> {
+        lock(&self.queue)
     }
 
     pub(super) fn add(&self, add: impl FnOnce(&mut Queue)) {
@@ -54,14 +63,23 @@ impl Ended {
 
     /// Waits until something is added or it is `due`, unless `look` finds that it need not. Whether it is
     /// worth another look; `false` if it is in vain.
-    pub(super) fn wait(&self, due: Option<Time>, look: impl FnOnce(&mut Queue) -> Look) -> bool {
-        let mut queue = self.lock();
-        match look(&mut queue) {
-            Look::Found => return true,
-            Look::InVain => return false,
-            Look::Wait => queue.sleeper = Some(Waiter::current()),
+    pub(super) fn wait(&self, due: Option<Time>, mut look: impl FnMut(&mut Queue) -> Look) -> bool {
+        let mut own = None;
+        loop {
+            let mut queue = self.lock();
+            match look(&mut queue) {
+                Look::Found => return true,
+                Look::InVain => return false,
+                Look::Wait => {}
+            }
+            if own.is_some() {
+                queue.sleeper = own;
+                break;
+            }
+            drop(queue);
+            // Not under the lock: it panics where nobody may wait, and a panic hook is user code.
+            own = Some(Waiter::current());
         }
-        drop(queue);
         let woken = match due {
             Some(due) => park_until(Reason::Io, due),
             None => park(Reason::Io),

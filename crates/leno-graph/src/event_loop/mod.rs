@@ -20,15 +20,17 @@ use core::cmp::Reverse;
 use core::time::Duration;
 use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::{Arc, Weak};
 use std::thread;
 
+use leno_context::user::{self, Panic};
 use leno_kernel::Time;
 
 pub(crate) use ended::NodeWaker;
 use ended::{Ended, Look};
+
+use crate::fate;
 
 /// An event loop. Clones are the same loop.
 ///
@@ -57,7 +59,8 @@ struct Inner {
     /// What is to be done with operations when they have ended.
     pending: RefCell<HashMap<u64, Then>>,
     ended: Arc<Ended>,
-    wakers: RefCell<Vec<Weak<NodeWaker>>>,
+    /// Of nodes that are futures and have not ended.
+    wakers: RefCell<Vec<(usize, Weak<NodeWaker>)>>,
     next: Cell<u64>,
 }
 
@@ -103,6 +106,26 @@ pub(crate) enum Stop {
     Done,
     /// Nothing is left to do.
     Idle,
+}
+
+/// Drops all that is left to do, also when a closure panics.
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let delayed = core::mem::take(self.delayed.get_mut()).into_iter();
+        let tasks = core::mem::take(self.tasks.get_mut()).into_iter();
+        let microtasks = core::mem::take(self.microtasks.get_mut()).into_iter();
+        let pending = core::mem::take(self.pending.get_mut()).into_values();
+        let all = delayed.map(|delayed| Left::Task(delayed.0.task)).chain(tasks.map(Left::Task));
+        let all = all.chain(microtasks.map(|call| Left::Task(Task::Call(call))));
+        fate::dispose_all(all.chain(pending.map(Left::Then)));
+    }
+}
+
+/// What is left of a loop that is dropped.
+#[expect(dead_code, reason = "it is there to be dropped")]
+enum Left {
+    Task(Task),
+    Then(Then),
 }
 
 impl EventLoop {
@@ -176,7 +199,7 @@ impl EventLoop {
         self.inner.pending.borrow_mut().insert(number, then);
         let ended = self.inner.ended.clone();
         leno_kernel::help(move || {
-            let result = catch_unwind(AssertUnwindSafe(operation));
+            let result = user::call(operation).map_err(Panic::into_payload);
             let result = result.map(|value| Box::new(value) as Box<dyn Any + Send>);
             ended.add(|queue| queue.operations.push_back((number, result)));
         });
@@ -193,8 +216,13 @@ impl EventLoop {
     /// What wakes a node that is a future.
     pub(crate) fn waker(&self, node: usize) -> Arc<NodeWaker> {
         let waker = Arc::new(NodeWaker::new(self.inner.ended.clone(), node));
-        self.inner.wakers.borrow_mut().push(Arc::downgrade(&waker));
+        self.inner.wakers.borrow_mut().push((node, Arc::downgrade(&waker)));
         waker
+    }
+
+    /// A node has ended: nobody waits for its wakers, whoever has kept some.
+    pub(crate) fn forget_node(&self, node: usize) {
+        self.inner.wakers.borrow_mut().retain(|(other, _)| *other != node);
     }
 
     fn number(&self) -> u64 {
@@ -244,24 +272,30 @@ impl EventLoop {
     }
 
     fn move_due(&self) {
-        let mut delayed = self.inner.delayed.borrow_mut();
-        if delayed.is_empty() {
+        if self.inner.delayed.borrow().is_empty() {
             return;
         }
+        // A clock is user code: nothing is borrowed while it is asked.
         let now = leno_kernel::now();
+        let mut delayed = self.inner.delayed.borrow_mut();
         while let Some(first) = delayed.peek_mut().filter(|first| first.0.at <= now) {
             self.inner.tasks.borrow_mut().push_back(PeekMut::pop(first).0.task);
         }
     }
 
     fn move_ended(&self) {
-        let mut queue = self.inner.ended.lock();
-        let mut tasks = self.inner.tasks.borrow_mut();
-        for (number, result) in queue.operations.drain(..) {
+        let (operations, nodes) = {
+            let mut queue = self.inner.ended.lock();
+            (core::mem::take(&mut queue.operations), core::mem::take(&mut queue.nodes))
+        };
+        for (number, result) in operations {
             let then = self.inner.pending.borrow_mut().remove(&number);
-            tasks.extend(then.map(|then| Task::Call(Box::new(move || then(result)))));
+            if let Some(then) = then {
+                let task = Task::Call(Box::new(move || then(result)));
+                self.inner.tasks.borrow_mut().push_back(task);
+            }
         }
-        tasks.extend(queue.nodes.drain(..).map(Task::Node));
+        self.inner.tasks.borrow_mut().extend(nodes.into_iter().map(Task::Node));
     }
 
     /// Waits until a delayed task is due, or another thread has added something; not if neither can be.
@@ -273,9 +307,9 @@ impl EventLoop {
                 return Look::Found;
             }
             let mut nodes = self.inner.wakers.borrow_mut();
-            nodes.retain(|node| node.strong_count() > 0);
+            nodes.retain(|(_, node)| node.strong_count() > 0);
             // Whoever else holds a waker of a node that waits may wake it.
-            match has_more || nodes.iter().any(|node| node.strong_count() > 1) {
+            match has_more || nodes.iter().any(|(_, node)| node.strong_count() > 1) {
                 true => Look::Wait,
                 false => Look::InVain,
             }

@@ -77,7 +77,7 @@ impl<D: Determinism> Graph<D, Sequential> {
         let shape = self.checked()?;
         let guarantees = self.guarantees_of(&shape);
         let core = sequential::Core::new(D::DETERMINISTIC, self.grows);
-        let nodes = core::mem::take(&mut self.plan.nodes).into_iter();
+        let nodes = core::mem::take(&mut self.plan.nodes.0).into_iter();
         core.set(nodes.map(|node| (node.about.name, node.starter)).collect(), &self.plan.wires);
         self.plan.link(&shape, &core, D::DETERMINISTIC);
         let Plan { ids, wires, .. } = self.plan;
@@ -105,7 +105,7 @@ impl<D: Determinism> Graph<D, Parallel> {
         };
         let core = parallel::Core::new(D::DETERMINISTIC, self.grows, self.quantum);
         self.plan.link(&shape, &core, D::DETERMINISTIC);
-        let nodes = core::mem::take(&mut self.plan.nodes).into_iter();
+        let nodes = core::mem::take(&mut self.plan.nodes.0).into_iter();
         let nodes = nodes.map(|node| (node.about.name, node.starter));
         let ends = shape.wires.iter().map(|wire| wire.outside_senders + wire.outside_receivers);
         core.set(&host, nodes.collect(), &self.plan.wires, ends.sum())?;

@@ -15,12 +15,10 @@ mod schedule;
 mod start;
 mod waiting;
 
-use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
-use std::thread;
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
-use leno_context::unwind;
+use leno_kernel::user::{self, Panic};
 use leno_kernel::{
     Budget, JoinHandle, Options, Start, System, Waiter, try_spawn, try_spawn_future,
 };
@@ -30,6 +28,7 @@ pub(crate) use start::{Body, Starter, as_future, iterator, on_stack};
 use crate::channel::Link;
 use crate::error::BuildError;
 use crate::fate::{self, Cut, Fate};
+use crate::lock::lock;
 use crate::mode::Parallel;
 use crate::run::Temperature;
 
@@ -87,7 +86,8 @@ struct Busy {
 pub struct Ticket(Arc<Signal>);
 
 struct Signal {
-    waiter: Waiter,
+    /// There until it is dropped.
+    waiter: Option<Waiter>,
     is_node: bool,
     is_used: AtomicBool,
     is_stuck: AtomicBool,
@@ -102,12 +102,24 @@ impl PartialEq for Ticket {
 impl Ticket {
     fn new(waiter: Waiter, is_node: bool) -> Ticket {
         let (is_used, is_stuck) = (AtomicBool::new(false), AtomicBool::new(false));
-        Ticket(Arc::new(Signal { waiter, is_node, is_used, is_stuck }))
+        Ticket(Arc::new(Signal { waiter: Some(waiter), is_node, is_used, is_stuck }))
+    }
+
+    /// Wakes the one who waits; see [`Linked::wake`](crate::channel::Linked::wake).
+    fn wake(&self) {
+        match &self.0.waiter {
+            Some(Waiter::Waker(waker)) => waker.wake_by_ref(),
+            Some(waiter) => waiter.clone().wake(),
+            None => {}
+        }
     }
 }
 
-fn lock<X>(mutex: &Mutex<X>) -> MutexGuard<'_, X> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+/// A waker that panics when it is dropped takes nobody along.
+impl Drop for Signal {
+    fn drop(&mut self) {
+        user::discard(self.waiter.take());
+    }
 }
 
 impl Core {
@@ -190,14 +202,12 @@ pub(crate) struct Ends {
 
 impl Ends {
     /// The node has ended by itself, or by this panic, which is kept for those outside. An exit goes on.
-    fn say(&mut self, ended: thread::Result<()>) {
+    fn say(&mut self, ended: Result<(), Panic>) {
         match ended {
             Ok(()) => self.has_returned = true,
-            Err(payload) if unwind::is_exit(&*payload) => resume_unwind(payload),
-            Err(payload) if payload.is::<Cut>() => {}
-            Err(payload) => {
-                self.core.fate.fail(&self.core.node(self.node).name, Some(payload));
-            }
+            Err(panic) if panic.is_exit() => panic.resume(),
+            Err(panic) if panic.payload().is::<Cut>() => {}
+            Err(panic) => self.core.fate.fail(&self.core.node(self.node).name, Some(panic)),
         }
     }
 }
@@ -206,7 +216,10 @@ impl Drop for Ends {
     fn drop(&mut self) {
         self.core.node(self.node).temperature.store(ENDED, SeqCst);
         // Those whom this wakes run before this node does no more.
-        fate::settle::<Parallel>(&self.core, self.node, !self.has_returned);
+        let raised = fate::settle::<Parallel>(&self.core, self.node, !self.has_returned);
+        if let Some(panic) = raised {
+            self.core.fate.fail(&self.core.node(self.node).name, Some(panic));
+        }
         self.core.rests(lock(&self.core.busy));
     }
 }

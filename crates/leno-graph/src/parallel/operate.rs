@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
 use leno_kernel::log::Operation;
-use leno_kernel::{Object, Reason, Waiter, world};
+use leno_kernel::{Object, Reason, Waiter, user, world};
 
-use super::{Core, Ticket, lock};
+use super::{Core, Ticket};
 use crate::channel::{Channel, Link, Linked};
 use crate::cx::{Caller, FutureCx};
 use crate::error::Deadlock;
 use crate::fate;
+use crate::lock::lock;
 use crate::mode::{Parallel, Sealed};
 use crate::sender::Unsent;
 use crate::source::Source;
@@ -35,10 +36,11 @@ pub(super) fn offer<T>(
     if let Caller::Node(cx) = &caller {
         fate::runs_on::<Parallel>(&cx.core, cx.node);
     }
+    let mut own = None;
     loop {
         let gate = linked.shut();
         let mut state = channel.state();
-        let ticket = match state.push(value) {
+        match state.push(value) {
             Push::Done(_) => {
                 let woken = core::mem::take(&mut state.to_receive);
                 drop(state);
@@ -48,13 +50,16 @@ pub(super) fn offer<T>(
                 return Ok(());
             }
             Push::Refused(value) => return Err(Unsent { value, why: None }),
-            Push::Full(back) => {
-                value = back;
-                let ticket = Ticket::new(Waiter::current(), matches!(caller, Caller::Node(_)));
-                state.to_send.push(ticket.clone());
-                ticket
-            }
+            Push::Full(back) => value = back,
+        }
+        let Some(ticket) = own.take() else {
+            drop(state);
+            drop(gate);
+            // Not under the locks: it panics where nobody may wait, and a panic hook is user code.
+            own = Some(Ticket::new(Waiter::current(), matches!(caller, Caller::Node(_))));
+            continue;
         };
+        state.to_send.push(Ticket::clone(&ticket));
         drop(state);
         drop(gate);
         linked.start_consumers();
@@ -111,25 +116,35 @@ pub(super) fn poll_offer<T>(
         channel.state().to_send.retain(|other| *other != old);
         Parallel::forget(&cx.core, &old);
     }
-    let message = value.take().expect("a send that is over is not polled");
-    let gate = linked.shut();
-    let mut state = channel.state();
-    match state.push(message) {
-        Push::Done(_) => {
-            let woken = core::mem::take(&mut state.to_receive);
-            drop(state);
-            drop(gate);
-            linked.wake(woken);
-            linked.start_consumers();
-            return Poll::Ready(Ok(()));
+    let mut message = value.take().expect("a send that is over is not polled");
+    // Made without the locks, if it is needed: cloning a waker is user code.
+    let mut own = None;
+    let own = loop {
+        let gate = linked.shut();
+        let mut state = channel.state();
+        match state.push(message) {
+            Push::Done(_) => {
+                let woken = core::mem::take(&mut state.to_receive);
+                drop(state);
+                drop(gate);
+                linked.wake(woken);
+                linked.start_consumers();
+                return Poll::Ready(Ok(()));
+            }
+            Push::Refused(message) => return Poll::Ready(Err(message)),
+            Push::Full(back) => message = back,
         }
-        Push::Refused(message) => return Poll::Ready(Err(message)),
-        Push::Full(message) => *value = Some(message),
-    }
-    let own = Ticket::new(Waiter::Waker(context.waker().clone()), true);
-    state.to_send.push(own.clone());
-    drop(state);
-    drop(gate);
+        if let Some(own) = own.take() {
+            state.to_send.push(Ticket::clone(&own));
+            break own;
+        }
+        drop(state);
+        drop(gate);
+        *value = Some(message);
+        own = Some(Ticket::new(Waiter::Waker(context.waker().clone()), true));
+        message = value.take().expect("it was just put there");
+    };
+    *value = Some(message);
     *ticket = Some(own);
     linked.start_consumers();
     cx.core.rests_for(cx.node, (true, linked.index));
@@ -157,9 +172,9 @@ pub(super) fn poll_receive<X: Source<S = Parallel>>(
     }
     let own = Ticket::new(Waiter::Waker(context.waker().clone()), true);
     source.each(&mut |wire| wire.watch(&own));
-    // Again, for it may have come before the ticket was there.
-    let again = source.receive(in_order);
-    if let Take::Empty = again {
+    // Again, for it may have come before the ticket was there. Messages that are dropped with a join may panic.
+    let again = user::call(|| source.receive(in_order));
+    if let Ok(Take::Empty) = again {
         cx.core.rests_for(cx.node, (false, source.linked().index));
         *ticket = Some(own);
         return Poll::Pending;
@@ -168,12 +183,13 @@ pub(super) fn poll_receive<X: Source<S = Parallel>>(
     let mut busy = lock(&cx.core.busy);
     if own.0.is_used.swap(true, SeqCst) {
         // Whoever used it has counted this node once more.
-        busy.running -= 1;
+        busy.running = busy.running.saturating_sub(1);
     }
     drop(busy);
     match again {
-        Take::Got(item) => Poll::Ready(Some(item)),
-        _ => Poll::Ready(None),
+        Ok(Take::Got(item)) => Poll::Ready(Some(item)),
+        Ok(_) => Poll::Ready(None),
+        Err(panic) => panic.resume(),
     }
 }
 
@@ -214,8 +230,8 @@ fn receive_at_once<X: Source<S = Parallel>>(
         let ticket = Ticket::new(Waiter::current(), matches!(caller, Caller::Node(_)));
         source.each(&mut |wire| wire.watch(&ticket));
         // Again, for it may have come before the ticket was there.
-        let again = source.receive(false);
-        let waited = if matches!(again, Take::Empty) {
+        let again = user::call(|| source.receive(false));
+        let waited = if matches!(again, Ok(Take::Empty)) {
             let about = (false, all[0], all.len());
             core.wait(caller, &ticket, Reason::Hungry(source.object()), about)
         } else {
@@ -224,9 +240,10 @@ fn receive_at_once<X: Source<S = Parallel>>(
         };
         source.each(&mut |wire| wire.unwatch(&ticket));
         match again {
-            Take::Got(item) => return Ok(Some(item)),
-            Take::Closed => return Ok(None),
-            Take::Empty => {}
+            Ok(Take::Got(item)) => return Ok(Some(item)),
+            Ok(Take::Closed) => return Ok(None),
+            Ok(Take::Empty) => {}
+            Err(panic) => panic.resume(),
         }
         match waited {
             Err(Some(why)) if !core.grow() => match source.receive(false) {
@@ -245,7 +262,7 @@ fn cancel(core: &Arc<Core>, caller: &Caller<'_, '_, Parallel>, ticket: &Ticket) 
     let mut busy = lock(&core.busy);
     if ticket.0.is_used.swap(true, SeqCst) && matches!(caller, Caller::Node(_)) {
         // Whoever used it has counted this node once more.
-        busy.running -= 1;
+        busy.running = busy.running.saturating_sub(1);
     }
 }
 

@@ -4,11 +4,12 @@ use core::task::{Context, Poll};
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::{AnyWire, COLD, Core, HOT, Host, Starter, Ticket, lock, operate};
+use super::{AnyWire, COLD, Core, HOT, Host, Starter, Ticket, operate};
 use crate::channel::Channel;
 use crate::cx::{Caller, FutureCx, NodeCx};
 use crate::error::Deadlock;
 use crate::fate::Fate;
+use crate::lock::{Locked, lock};
 use crate::mode::{Parallel, Sealed};
 use crate::run::Temperature;
 use crate::sender::Unsent;
@@ -20,7 +21,7 @@ impl Sealed for Parallel {
     const IS_PARALLEL: bool = true;
     type Ref<X> = Arc<X>;
     type Lock<X> = Mutex<X>;
-    type Guard<'a, X: 'a> = MutexGuard<'a, X>;
+    type Guard<'a, X: 'a> = Locked<MutexGuard<'a, X>>;
     type Core = Arc<Core>;
     type Feed<X> = ();
     type Peer = ();
@@ -41,7 +42,8 @@ impl Sealed for Parallel {
     }
 
     #[inline(always)]
-    fn lock<X>(mutex: &Mutex<X>) -> MutexGuard<'_, X> {
+    #[track_caller]
+    fn lock<X>(mutex: &Mutex<X>) -> Locked<MutexGuard<'_, X>> {
         lock(mutex)
     }
 
@@ -69,7 +71,7 @@ impl Sealed for Parallel {
             false => busy.blocked.retain(|(other, _)| *other != ticket),
         }
         drop(busy);
-        ticket.0.waiter.clone().wake();
+        ticket.wake();
     }
 
     #[inline]

@@ -7,9 +7,9 @@
 use core::future::{Future, poll_fn};
 use core::pin::{Pin, pin};
 use core::task::Poll;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use leno_context::user;
 use leno_kernel::{Budget, JoinHandle, Options, Sink, current_system, yield_now};
 
 use super::Core;
@@ -39,7 +39,7 @@ pub(crate) fn on_stack(
         Body::Stack(Box::new(move || {
             let (quantum, mut ends) = (core.quantum, core.ends(node));
             let body = move || {
-                ends.say(catch_unwind(AssertUnwindSafe(|| body(NodeCx::new(core, node, ())))));
+                ends.say(user::call(|| body(NodeCx::new(core, node, ()))));
             };
             match quantum {
                 Budget::Unlimited => body(),
@@ -58,29 +58,35 @@ pub(crate) fn as_future<F: Future<Output = ()> + Send + 'static>(
         Body::Future(Box::pin(async move {
             let mut ends = core.ends(node);
             let make = || body(FutureCx::new(core.clone(), node));
-            let future = match catch_unwind(AssertUnwindSafe(make)) {
+            let future = match user::call(make) {
                 Ok(future) => future,
-                Err(payload) => return ends.say(Err(payload)),
+                Err(panic) => return ends.say(Err(panic)),
             };
             // Dropped after the future: what a future that is not over holds is cut off.
             let mut cutting = None;
-            let mut future = pin!(future);
+            let mut future = pin!(Some(future));
             let fate = &core.fate;
             let mut over = Over { fate, node, cutting: &mut cutting, is_over: false };
             let ended = poll_fn(|context| {
-                let poll = || future.as_mut().poll(context);
-                match catch_unwind(AssertUnwindSafe(poll)) {
-                    Ok(polled) => {
-                        // What it awaits may be none of the graph's.
-                        fate::runs_on::<Parallel>(&core, node);
-                        polled.map(Ok)
-                    }
-                    Err(payload) => Poll::Ready(Err(payload)),
+                let future = future.as_mut().as_pin_mut().expect("it is dropped at its end");
+                let polled = user::call(|| {
+                    let polled = future.poll(context);
+                    // What it awaits may be none of the graph's.
+                    fate::runs_on::<Parallel>(&core, node);
+                    polled
+                });
+                match polled {
+                    Ok(polled) => polled.map(Ok),
+                    Err(panic) => Poll::Ready(Err(panic)),
                 }
             });
             let ended = ended.await;
-            over.is_over = ended.is_ok();
-            ends.say(ended);
+            let cut = ended.is_err().then(|| core.fate.cut(node));
+            // What it still holds may panic when it is dropped: then the node has ended by that.
+            let dropped = user::call(|| future.set(None));
+            drop(cut);
+            over.is_over = true;
+            ends.say(ended.and(dropped));
         }))
     })
 }

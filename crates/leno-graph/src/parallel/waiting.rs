@@ -6,15 +6,17 @@ use std::sync::atomic::Ordering::SeqCst;
 
 use leno_kernel::{Reason, Waiter, Wake, park};
 
-use super::{Busy, Core, Ticket, lock};
+use super::{Busy, Core, Ticket};
 use crate::cx::Caller;
 use crate::error::{Deadlock, Until, Wait};
+use crate::lock::{Locked, lock};
 use crate::mode::Parallel;
 
 impl Core {
     /// One node runs no more for now.
-    pub(super) fn rests(&self, mut busy: MutexGuard<'_, Busy>) {
-        busy.running -= 1;
+    pub(super) fn rests(&self, mut busy: Locked<MutexGuard<'_, Busy>>) {
+        // Contexts of futures can be kept, and used when the node has ended.
+        busy.running = busy.running.saturating_sub(1);
         self.tell_if_stuck(busy);
     }
 
@@ -25,7 +27,7 @@ impl Core {
     }
 
     /// Tells those outside if nobody can ever go on.
-    pub(super) fn tell_if_stuck(&self, mut busy: MutexGuard<'_, Busy>) {
+    pub(super) fn tell_if_stuck(&self, mut busy: Locked<MutexGuard<'_, Busy>>) {
         let blocked: usize = busy.blocked.iter().map(|(_, ends)| ends).sum();
         if busy.running > 0 || blocked < busy.ends || busy.blocked.is_empty() {
             return;
@@ -36,7 +38,7 @@ impl Core {
             ticket.0.is_used.store(true, SeqCst);
         }
         drop(busy);
-        told.into_iter().for_each(|(ticket, _)| ticket.0.waiter.clone().wake());
+        told.into_iter().for_each(|(ticket, _)| ticket.wake());
     }
 
     /// Parks until the ticket is used. For the one outside, whether it is in vain; a node whose stack is

@@ -5,8 +5,9 @@
 //! [`Runner::Loop`] sends one message after the other.
 
 use core::cell::RefCell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
+
+use leno_context::user;
 
 use super::{Runner, Want};
 use crate::channel::Channel;
@@ -21,12 +22,22 @@ pub struct Feed<T> {
     node: usize,
 }
 
+/// Asks an iterator for a message; not one that is being asked.
+#[inline(always)]
+#[track_caller]
+fn next<I: Iterator + ?Sized>(iterator: &RefCell<I>) -> Option<I::Item> {
+    match iterator.try_borrow_mut() {
+        Ok(mut iterator) => iterator.next(),
+        Err(_) => panic!("an iterator that sends into a channel cannot receive from it"),
+    }
+}
+
 /// Asks an iterator for a message, on behalf of the one outside, which panics if it does. `None` if it has
 /// ended.
 #[inline(always)]
 pub(super) fn ask_outside<T>(feed: &Feed<T>, channel: &Channel<T, Sequential>) -> Option<T> {
     let falls = Falls(channel, feed.node);
-    let value = feed.iterator.borrow_mut().next();
+    let value = next(&feed.iterator);
     core::mem::forget(falls);
     match value {
         Some(_) => channel.state().pass(),
@@ -51,8 +62,7 @@ impl<T> Drop for Falls<'_, T> {
 /// Asks an iterator for a message, on behalf of a node. If it panics, its channel is cut.
 #[inline(always)]
 pub(super) fn ask<T>(feed: &Feed<T>, channel: &Channel<T, Sequential>) -> Take<T> {
-    let next = || feed.iterator.borrow_mut().next();
-    match catch_unwind(AssertUnwindSafe(next)) {
+    match user::call(|| next(&feed.iterator)) {
         Ok(Some(value)) => {
             channel.state().pass();
             Take::Got(value)
@@ -61,9 +71,9 @@ pub(super) fn ask<T>(feed: &Feed<T>, channel: &Channel<T, Sequential>) -> Take<T
             channel.linked().core.end(feed.node);
             Take::Closed
         }
-        Err(payload) => {
+        Err(panic) => {
             let core = &channel.linked().core;
-            core.fall(feed.node, payload);
+            core.fall(feed.node, panic);
             core.end(feed.node);
             Take::Closed
         }
@@ -89,8 +99,9 @@ pub(crate) fn feeds<T: 'static>(
                 return false;
             }
             // Not while the channel is in use: the iterator may do anything.
-            let Some(value) = iterator.borrow_mut().next() else { return true };
-            match channel.state().push(value) {
+            let Some(value) = next(&iterator) else { return true };
+            let pushed = channel.state().push(value);
+            match pushed {
                 Push::Done(_) if linked.is_awaited() => return false,
                 Push::Done(_) => {}
                 Push::Full(_) | Push::Refused(_) => return true,

@@ -69,8 +69,8 @@ impl Core {
         };
         linked.set_awaited(false);
         core::mem::forget(ends);
+        drop(runner);
         if is_over {
-            drop(runner);
             self.end(linked.producers[0]);
         } else {
             self.has_suspended(linked.producers[0]);

@@ -13,9 +13,9 @@ mod start;
 
 use core::cell::{Cell, OnceCell, RefCell};
 use core::task::Context;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::{Rc, Weak};
 
+use leno_context::user::{self, Panic};
 use leno_coroutine::Step;
 
 use chain::Want;
@@ -27,7 +27,7 @@ use crate::channel::{Link, Linked};
 use crate::cx::NodeCx;
 use crate::error::Deadlock;
 use crate::event_loop::EventLoop;
-use crate::fate::{self, Cut, Fate, Payload};
+use crate::fate::{self, Cut, Fate};
 use crate::mode::Sequential;
 use crate::run::Temperature;
 
@@ -137,28 +137,30 @@ impl Core {
     /// Runs the body of a node on its stack. A panic is kept for the one outside; an unwinding because the
     /// graph is drained goes on.
     pub(crate) fn run_body(&self, node: usize, body: impl FnOnce()) {
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(body)) {
-            if self.node(node).temperature.get() == Temperature::Ended {
-                resume_unwind(payload);
+        if let Err(panic) = user::call(body) {
+            let own = self.node(node);
+            let is_drained = own.temperature.get() == Temperature::Ended;
+            if panic.is_exit() || is_drained && !own.has_fallen.get() {
+                panic.resume();
             }
-            self.fall(node, payload);
+            self.fall(node, panic);
         }
     }
 
     /// Runs what has no stack of its own: whether it has ended. A panic is kept for the one outside.
     #[inline(always)]
     fn run_here(&self, node: usize, run: impl FnOnce() -> bool) -> bool {
-        catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
-            self.fall(node, payload);
+        user::call(run).unwrap_or_else(|panic| {
+            self.fall(node, panic);
             true
         })
     }
 
     /// A node has ended by a panic, its own or one that has cut it off.
     #[cold]
-    fn fall(&self, node: usize, payload: Payload) {
-        if !payload.is::<Cut>() {
-            self.fate.fail(&self.node(node).name, Some(payload));
+    fn fall(&self, node: usize, panic: Panic) {
+        if !panic.payload().is::<Cut>() {
+            self.fate.fail(&self.node(node).name, Some(panic));
         }
         self.node(node).has_fallen.set(true);
     }
@@ -203,8 +205,8 @@ impl Core {
             None => true,
         };
         core::mem::forget(ends);
+        drop(runner);
         if is_done {
-            drop(runner);
             self.end(index);
         } else {
             self.has_suspended(index);
@@ -216,7 +218,17 @@ impl Core {
     #[inline(always)]
     fn has_suspended(self: &Rc<Core>, index: usize) {
         if self.fate.has_abandoned() {
-            fate::settle::<Sequential>(self, index, false);
+            self.settle_suspended(index);
+        }
+    }
+
+    #[cold]
+    fn settle_suspended(self: &Rc<Core>, index: usize) {
+        if self.node(index).temperature.get() == Temperature::Ended {
+            // By what it has called itself, which has left its stack alone.
+            self.end(index);
+        } else if let Some(panic) = fate::settle::<Sequential>(self, index, false) {
+            self.fate.fail(&self.node(index).name, Some(panic));
         }
     }
 
@@ -224,8 +236,11 @@ impl Core {
     fn make_hot(self: &Rc<Core>, index: usize) {
         let node = self.node(index);
         let starter = node.starter.borrow_mut().take();
-        if let Some(starter) = starter {
-            *node.runner.borrow_mut() = Some(starter(self, index));
+        let Some(starter) = starter else { return };
+        let runner = starter(self, index);
+        // It may have dropped the graph.
+        if node.temperature.get() == Temperature::Cold {
+            *node.runner.borrow_mut() = Some(runner);
             node.temperature.set(Temperature::Hot);
         }
     }
@@ -236,12 +251,21 @@ impl Core {
         node.temperature.set(Temperature::Ended);
         node.want.set(Want::Nothing);
         node.can_go_on.set(false);
-        let is_cut = node.has_fallen.get();
-        let cutting = is_cut.then(|| self.fate.cut(index));
-        let runner = node.runner.borrow_mut().take();
-        drop(runner);
+        self.events.forget_node(index);
+        let cutting = node.has_fallen.get().then(|| self.fate.cut(index));
+        let runner = node.runner.try_borrow_mut().map(|mut runner| runner.take());
+        if runner.is_err() {
+            // It runs just now, and has ended itself.
+            self.fate.overrun();
+        }
+        // What it still holds may panic when it is dropped: then the node has ended by that.
+        if let Err(panic) = user::try_dispose(runner) {
+            self.fall(index, panic);
+        }
         drop(cutting);
-        fate::settle::<Sequential>(self, index, is_cut);
+        if let Some(panic) = fate::settle::<Sequential>(self, index, node.has_fallen.get()) {
+            self.fall(index, panic);
+        }
     }
 
     /// Ends all nodes, whose stacks unwind. Ends that are left outside find their channels closed.
@@ -249,13 +273,20 @@ impl Core {
         self.fate.drop_all();
         // Destructors that receive find that nobody sends any more.
         self.nodes.get().into_iter().flatten().for_each(|node| node.can_go_on.set(false));
+        let mut raised = None;
         for node in self.nodes.get().into_iter().flatten() {
             node.temperature.set(Temperature::Ended);
+            // Who waits for it looks at its channel no more, which may be gone.
+            node.want.set(Want::Nothing);
             let starter = node.starter.borrow_mut().take();
-            drop(starter);
-            let runner = node.runner.borrow_mut().take();
-            drop(runner);
+            raised = user::first(raised, user::try_dispose(starter).err());
+            let runner = node.runner.try_borrow_mut().map(|mut runner| runner.take());
+            // A node that drops the graph runs just now, and is cut off when it has run.
+            node.has_fallen.set(node.has_fallen.get() || runner.is_err());
+            raised = user::first(raised, user::try_dispose(runner).err());
         }
+        // All have ended, whatever one of them has raised.
+        fate::raise(raised);
     }
 
     /// Makes the calling code the one who runs the graph, for the time of a call.
@@ -289,7 +320,7 @@ impl Drop for EndsIfUnwound<'_> {
         self.0.temperature.set(Temperature::Ended);
         // With its ends: others find them closed.
         let runner = self.0.runner.try_borrow_mut().ok().and_then(|mut runner| runner.take());
-        drop(runner);
+        user::dispose(runner);
     }
 }
 

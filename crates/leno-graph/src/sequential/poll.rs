@@ -20,7 +20,8 @@ pub(super) fn offer<T>(
     let (linked, core) = (channel.linked(), &cx.core);
     let message = value.take().expect("a send that is over is not polled");
     if core.is_chain {
-        return match channel.state().push(message) {
+        let pushed = channel.state().push(message);
+        return match pushed {
             Push::Done(true) if linked.is_awaited() => {
                 core.node(cx.node).can_go_on.set(true);
                 Poll::Pending

@@ -11,6 +11,7 @@ use crate::channel::{Channel, Link};
 use crate::cx::{Caller, FutureCx, NodeCx};
 use crate::error::Deadlock;
 use crate::fate::Fate;
+use crate::lock::Locked;
 use crate::mode::{Sealed, Sequential};
 use crate::run::Temperature;
 use crate::sender::Unsent;
@@ -22,7 +23,7 @@ impl Sealed for Sequential {
     const IS_PARALLEL: bool = false;
     type Ref<X> = Rc<X>;
     type Lock<X> = RefCell<X>;
-    type Guard<'a, X: 'a> = RefMut<'a, X>;
+    type Guard<'a, X: 'a> = Locked<RefMut<'a, X>>;
     type Core = Rc<Core>;
     type Feed<X> = Feed<X>;
     type Peer = Rc<Node>;
@@ -43,8 +44,9 @@ impl Sealed for Sequential {
     }
 
     #[inline(always)]
-    fn lock<X>(lock: &RefCell<X>) -> RefMut<'_, X> {
-        lock.borrow_mut()
+    #[track_caller]
+    fn lock<X>(lock: &RefCell<X>) -> Locked<RefMut<'_, X>> {
+        Locked::new(lock.borrow_mut())
     }
 
     #[inline(always)]
