@@ -45,7 +45,7 @@ impl Drop for Always {
     }
 }
 
-/// Runs a test that would else end the process, or hang, in a process of its own. `test` is its name.
+/// Runs a test that would end the process, or hang, if it failed, in a process of its own. `test` is its name.
 pub(crate) fn in_a_child(test: &str, body: impl FnOnce()) {
     const NAME: &str = "LENO_GRAPH_TEST";
     if std::env::var(NAME).is_ok_and(|name| name == test) {
@@ -75,81 +75,90 @@ pub(crate) fn panics<R>(f: impl FnOnce() -> R) -> bool {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "starts a process")]
 fn nodes_that_panic_with_payloads_that_panic_end_all_the_same() {
-    in_all_modes!(|graph| {
-        let (tx, rx) = graph.channel::<u32>(1);
-        let (other_tx, other_rx) = graph.channel::<u32>(1);
-        graph.node("first", tx, |_, _| panic_any(Payload));
-        graph.stackless("second", other_tx, |_, tx| async move {
-            let _tx = tx;
-            panic_any(Payload)
+    in_a_child("destructors::nodes_that_panic_with_payloads_that_panic_end_all_the_same", || {
+        in_all_modes!(|graph| {
+            let (tx, rx) = graph.channel::<u32>(1);
+            let (other_tx, other_rx) = graph.channel::<u32>(1);
+            graph.node("first", tx, |_, _| panic_any(Payload));
+            graph.stackless("second", other_tx, |_, tx| async move {
+                let _tx = tx;
+                panic_any(Payload)
+            });
+            let run = graph.build().unwrap();
+            let (rx, other_rx) = (run.outlet(rx), run.outlet(other_rx));
+            // The first panic is kept, the second one disposed of.
+            assert!(matches!(rx.checked_receive(), Err(Halt::Panicked { .. })));
+            assert!(matches!(other_rx.checked_receive(), Err(Halt::Panicked { .. })));
+            assert!(panics(|| run.finish()));
+            drop((run, rx, other_rx));
         });
-        let run = graph.build().unwrap();
-        let (rx, other_rx) = (run.outlet(rx), run.outlet(other_rx));
-        // The first panic is kept, the second one disposed of.
-        assert!(matches!(rx.checked_receive(), Err(Halt::Panicked { .. })));
-        assert!(matches!(other_rx.checked_receive(), Err(Halt::Panicked { .. })));
-        assert!(panics(|| run.finish()));
-        drop((run, rx, other_rx));
     });
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "starts a process")]
 fn messages_that_panic_when_they_are_dropped_are_all_dropped() {
-    in_all_modes!(|graph| {
-        let dropped = Arc::new(AtomicUsize::new(0));
-        let (tx, rx) = graph.channel(4);
-        let (done, is_done) = graph.channel(1);
-        let sent = dropped.clone();
-        graph.node("sends", tx, move |cx, tx| {
-            (0..3).for_each(|_| _ = tx.send(cx, Bomb(sent.clone())));
+    in_a_child("destructors::messages_that_panic_when_they_are_dropped_are_all_dropped", || {
+        in_all_modes!(|graph| {
+            let dropped = Arc::new(AtomicUsize::new(0));
+            let (tx, rx) = graph.channel(4);
+            let (done, is_done) = graph.channel(1);
+            let sent = dropped.clone();
+            graph.node("sends", tx, move |cx, tx| {
+                (0..3).for_each(|_| _ = tx.send(cx, Bomb(sent.clone())));
+            });
+            // Ends by a panic when three messages wait for it: they are dropped with its end.
+            graph.node("receives", (rx, done), |cx, (rx, done)| {
+                let first = rx.receive(cx);
+                std::mem::forget(first);
+                done.send(cx, ());
+                panic!("a node panics");
+            });
+            let run = graph.build().unwrap();
+            let is_done = run.outlet(is_done);
+            assert_eq!(is_done.receive(), Some(()));
+            assert!(panics(|| run.finish()));
+            let halt = is_done.checked_receive();
+            assert!(matches!(halt, Err(Halt::Panicked { .. })), "{halt:?}");
+            panics(|| drop((run, is_done)));
         });
-        // Ends by a panic when three messages wait for it: they are dropped with its end.
-        graph.node("receives", (rx, done), |cx, (rx, done)| {
-            let first = rx.receive(cx);
-            std::mem::forget(first);
-            done.send(cx, ());
-            panic!("a node panics");
-        });
-        let run = graph.build().unwrap();
-        let is_done = run.outlet(is_done);
-        assert_eq!(is_done.receive(), Some(()));
-        assert!(panics(|| run.finish()));
-        let halt = is_done.checked_receive();
-        assert!(matches!(halt, Err(Halt::Panicked { .. })), "{halt:?}");
-        panics(|| drop((run, is_done)));
     });
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "starts a process")]
 fn what_a_node_holds_may_panic_when_it_is_dropped() {
-    in_all_modes!(|graph| {
-        let dropped = Arc::new(AtomicUsize::new(0));
-        let (tx, rx) = graph.channel(1);
-        let (kept, cut) = graph.channel::<()>(1);
-        let held = Bomb(dropped.clone());
-        graph.stackless("holds", (tx, kept), move |cx, (tx, kept)| Holds {
-            sends: Box::pin(async move { _ = tx.send_async(&cx, 1).await }),
-            _held: held,
-            _kept: kept,
+    in_a_child("destructors::what_a_node_holds_may_panic_when_it_is_dropped", || {
+        in_all_modes!(|graph| {
+            let dropped = Arc::new(AtomicUsize::new(0));
+            let (tx, rx) = graph.channel(1);
+            let (kept, cut) = graph.channel::<()>(1);
+            let held = Bomb(dropped.clone());
+            graph.stackless("holds", (tx, kept), move |cx, (tx, kept)| Holds {
+                sends: Box::pin(async move { _ = tx.send_async(&cx, 1).await }),
+                _held: held,
+                _kept: kept,
+            });
+            let (tx, numbers) = graph.channel(8);
+            graph.node("other", tx, range(0, 5));
+            let run = graph.build().unwrap();
+            let (rx, cut, numbers) = (run.outlet(rx), run.outlet(cut), run.outlet(numbers));
+            // One end was dropped before.
+            assert_eq!((rx.receive(), rx.receive()), (Some(1), None));
+            // It has ended by that panic, and the others have not.
+            let halt = cut.checked_receive();
+            assert!(matches!(halt, Err(Halt::Panicked { .. })), "{halt:?}");
+            assert_eq!(dropped.load(SeqCst), 1);
+            let (mut seen, mut checked) = (0, numbers.checked_receive());
+            while let Ok(Some(_)) = checked {
+                seen += 1;
+                checked = numbers.checked_receive();
+            }
+            assert_eq!(seen, 5);
+            assert!(panics(|| run.finish()));
         });
-        let (tx, numbers) = graph.channel(8);
-        graph.node("other", tx, range(0, 5));
-        let run = graph.build().unwrap();
-        let (rx, cut, numbers) = (run.outlet(rx), run.outlet(cut), run.outlet(numbers));
-        // One end was dropped before.
-        assert_eq!((rx.receive(), rx.receive()), (Some(1), None));
-        // It has ended by that panic, and the others have not.
-        let halt = cut.checked_receive();
-        assert!(matches!(halt, Err(Halt::Panicked { .. })), "{halt:?}");
-        assert_eq!(dropped.load(SeqCst), 1);
-        let (mut seen, mut checked) = (0, numbers.checked_receive());
-        while let Ok(Some(_)) = checked {
-            seen += 1;
-            checked = numbers.checked_receive();
-        }
-        assert_eq!(seen, 5);
-        assert!(panics(|| run.finish()));
     });
 }
 
@@ -169,27 +178,30 @@ impl<F: Future<Output = ()>, K: Unpin> Future for Holds<F, K> {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "starts a process")]
 fn a_graph_is_dropped_whole_although_its_nodes_panic_meanwhile() {
-    in_all_modes!(|graph| {
-        let dropped = Arc::new(AtomicUsize::new(0));
-        let mut ends = Vec::new();
-        for _ in 0..3 {
-            let (tx, rx) = graph.channel(1);
-            let held = Bomb(dropped.clone());
-            graph.node("waits", tx, move |cx, tx| {
-                let _held = held;
-                while tx.send(cx, 1) {}
-            });
-            ends.push(rx);
-        }
-        let run = graph.build().unwrap();
-        let ends: Vec<_> = ends.into_iter().map(|end| run.outlet(end)).collect();
-        ends.iter().for_each(|end| assert_eq!(end.receive(), Some(1)));
-        panics(|| drop((run, ends)));
-        // Those of other cores end when their turn comes.
-        while dropped.load(SeqCst) < 3 {
-            std::thread::yield_now();
-        }
+    in_a_child("destructors::a_graph_is_dropped_whole_although_its_nodes_panic_meanwhile", || {
+        in_all_modes!(|graph| {
+            let dropped = Arc::new(AtomicUsize::new(0));
+            let mut ends = Vec::new();
+            for _ in 0..3 {
+                let (tx, rx) = graph.channel(1);
+                let held = Bomb(dropped.clone());
+                graph.node("waits", tx, move |cx, tx| {
+                    let _held = held;
+                    while tx.send(cx, 1) {}
+                });
+                ends.push(rx);
+            }
+            let run = graph.build().unwrap();
+            let ends: Vec<_> = ends.into_iter().map(|end| run.outlet(end)).collect();
+            ends.iter().for_each(|end| assert_eq!(end.receive(), Some(1)));
+            panics(|| drop((run, ends)));
+            // Those of other cores end when their turn comes.
+            while dropped.load(SeqCst) < 3 {
+                std::thread::yield_now();
+            }
+        });
     });
 }
 
@@ -205,27 +217,30 @@ impl Wake for Loud {
 
 /// A sender's message arrives although the waker of the node that waits for it panics.
 #[test]
+#[cfg_attr(miri, ignore = "starts a process")]
 fn a_waker_that_panics_takes_no_message_with_it() {
-    in_all_modes!(|graph| {
-        let (tx, rx) = graph.channel(1);
-        let (out, numbers) = graph.channel(1);
-        graph.node("sends", tx, range(0, 20));
-        graph.stackless("loud", (rx, out), |cx, (rx, out)| async move {
-            loop {
-                let mut receives = pin!(rx.receive_async(&cx));
-                let received = poll_fn(|context| {
-                    let loud = Waker::from(Arc::new(Loud(context.waker().clone())));
-                    receives.as_mut().poll(&mut Context::from_waker(&loud))
-                });
-                let Some(number) = received.await else { return };
-                out.send_async(&cx, number).await;
-            }
+    in_a_child("destructors::a_waker_that_panics_takes_no_message_with_it", || {
+        in_all_modes!(|graph| {
+            let (tx, rx) = graph.channel(1);
+            let (out, numbers) = graph.channel(1);
+            graph.node("sends", tx, range(0, 20));
+            graph.stackless("loud", (rx, out), |cx, (rx, out)| async move {
+                loop {
+                    let mut receives = pin!(rx.receive_async(&cx));
+                    let received = poll_fn(|context| {
+                        let loud = Waker::from(Arc::new(Loud(context.waker().clone())));
+                        receives.as_mut().poll(&mut Context::from_waker(&loud))
+                    });
+                    let Some(number) = received.await else { return };
+                    out.send_async(&cx, number).await;
+                }
+            });
+            let run = graph.build().unwrap();
+            let numbers = run.outlet(numbers);
+            let seen: Vec<_> = std::iter::from_fn(|| numbers.receive()).collect();
+            assert_eq!(seen, (0..20).collect::<Vec<_>>());
+            run.finish().unwrap();
         });
-        let run = graph.build().unwrap();
-        let numbers = run.outlet(numbers);
-        let seen: Vec<_> = std::iter::from_fn(|| numbers.receive()).collect();
-        assert_eq!(seen, (0..20).collect::<Vec<_>>());
-        run.finish().unwrap();
     });
 }
 
@@ -245,32 +260,35 @@ impl Drop for Brittle {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "starts a process")]
 fn a_waker_that_panics_when_it_is_dropped_takes_no_node_with_it() {
-    in_all_modes!(|graph| {
-        let (tx, rx) = graph.channel(1);
-        let (out, numbers) = graph.channel(1);
-        graph.node("sends", tx, range(0, 20));
-        graph.stackless("brittle", (rx, out), |cx, (rx, out)| async move {
-            loop {
-                let mut receives = pin!(rx.receive_async(&cx));
-                let received = poll_fn(|context| {
-                    let brittle = Arc::new(Brittle(context.waker().clone()));
-                    let waker = Waker::from(brittle.clone());
-                    let polled = receives.as_mut().poll(&mut Context::from_waker(&waker));
-                    drop(waker);
-                    // Dropped by the graph, if that has kept it.
-                    std::mem::forget(Arc::into_inner(brittle));
-                    polled
-                });
-                let Some(number) = received.await else { return };
-                out.send_async(&cx, number).await;
-            }
+    in_a_child("destructors::a_waker_that_panics_when_it_is_dropped_takes_no_node_with_it", || {
+        in_all_modes!(|graph| {
+            let (tx, rx) = graph.channel(1);
+            let (out, numbers) = graph.channel(1);
+            graph.node("sends", tx, range(0, 20));
+            graph.stackless("brittle", (rx, out), |cx, (rx, out)| async move {
+                loop {
+                    let mut receives = pin!(rx.receive_async(&cx));
+                    let received = poll_fn(|context| {
+                        let brittle = Arc::new(Brittle(context.waker().clone()));
+                        let waker = Waker::from(brittle.clone());
+                        let polled = receives.as_mut().poll(&mut Context::from_waker(&waker));
+                        drop(waker);
+                        // Dropped by the graph, if that has kept it.
+                        std::mem::forget(Arc::into_inner(brittle));
+                        polled
+                    });
+                    let Some(number) = received.await else { return };
+                    out.send_async(&cx, number).await;
+                }
+            });
+            let run = graph.build().unwrap();
+            let numbers = run.outlet(numbers);
+            let seen: Vec<_> = std::iter::from_fn(|| numbers.receive()).collect();
+            assert_eq!(seen, (0..20).collect::<Vec<_>>());
+            run.finish().unwrap();
         });
-        let run = graph.build().unwrap();
-        let numbers = run.outlet(numbers);
-        let seen: Vec<_> = std::iter::from_fn(|| numbers.receive()).collect();
-        assert_eq!(seen, (0..20).collect::<Vec<_>>());
-        run.finish().unwrap();
     });
 }
 
@@ -447,41 +465,51 @@ fn a_join_that_closes_drops_one_message_after_the_other() {
 /// It drops its end with messages in it while it unwinds, catches that, and awaits something that is none of the
 /// graph's: then the messages are dropped.
 #[test]
+#[cfg_attr(miri, ignore = "starts a process")]
 fn messages_that_a_future_has_abandoned_fail_its_node_if_they_panic() {
-    in_all_modes!(|graph| {
-        let dropped = Arc::new(AtomicUsize::new(0));
-        let (tx, rx) = graph.channel(4);
-        let (done, is_done) = graph.channel(1);
-        let (out, ends) = graph.channel::<()>(1);
-        let sent = dropped.clone();
-        graph.node("sends", (tx, done), move |cx, (tx, done)| {
-            (0..2).for_each(|_| _ = tx.send(cx, Bomb(sent.clone())));
-            done.send(cx, ());
-        });
-        graph.stackless("abandons", (rx, is_done, out), |cx, (rx, is_done, out)| async move {
-            let _out = out;
-            is_done.receive_async(&cx).await;
-            assert!(panics(move || {
-                let _rx = rx;
-                panic!("it is caught");
-            }));
-            let mut has_waited = false;
-            let awaits = poll_fn(|context| {
-                context.waker().wake_by_ref();
-                if std::mem::replace(&mut has_waited, true) {
-                    Poll::Ready(())
-                } else {
-                    Poll::Pending
-                }
+    in_a_child(
+        "destructors::messages_that_a_future_has_abandoned_fail_its_node_if_they_panic",
+        || {
+            in_all_modes!(|graph| {
+                let dropped = Arc::new(AtomicUsize::new(0));
+                let (tx, rx) = graph.channel(4);
+                let (done, is_done) = graph.channel(1);
+                let (out, ends) = graph.channel::<()>(1);
+                let sent = dropped.clone();
+                graph.node("sends", (tx, done), move |cx, (tx, done)| {
+                    (0..2).for_each(|_| _ = tx.send(cx, Bomb(sent.clone())));
+                    done.send(cx, ());
+                });
+                graph.stackless(
+                    "abandons",
+                    (rx, is_done, out),
+                    |cx, (rx, is_done, out)| async move {
+                        let _out = out;
+                        is_done.receive_async(&cx).await;
+                        assert!(panics(move || {
+                            let _rx = rx;
+                            panic!("it is caught");
+                        }));
+                        let mut has_waited = false;
+                        let awaits = poll_fn(|context| {
+                            context.waker().wake_by_ref();
+                            if std::mem::replace(&mut has_waited, true) {
+                                Poll::Ready(())
+                            } else {
+                                Poll::Pending
+                            }
+                        });
+                        awaits.await;
+                    },
+                );
+                let run = graph.build().unwrap();
+                let ends = run.outlet(ends);
+                let _ended = ends.checked_receive();
+                assert_eq!(dropped.load(SeqCst), 2);
+                assert!(panics(|| run.finish()));
             });
-            awaits.await;
-        });
-        let run = graph.build().unwrap();
-        let ends = run.outlet(ends);
-        let _ended = ends.checked_receive();
-        assert_eq!(dropped.load(SeqCst), 2);
-        assert!(panics(|| run.finish()));
-    });
+        },
+    );
 }
 
 /// A waker of a node that has ended wakes nobody.

@@ -110,8 +110,8 @@ fn a_node_that_drops_its_graph_ends_when_it_has_run() {
                     2 => graph.stackless("drops", tx, move |cx, tx| {
                         drops();
                         async move {
-                            let _held = held;
-                            while tx.send_async(&cx, 2).await {}
+                            let _held = (held, cx, tx);
+                            std::future::pending().await
                         }
                     }),
                     _ => {
