@@ -28,7 +28,7 @@ pub struct AsyncMe<P, R> {
     id: Arc<OnceLock<Id>>,
     /// What is answered at the end.
     last: Arc<Last<R>>,
-    types: PhantomData<fn(P) -> R>,
+    types: PhantomData<fn(P, R) -> (P, R)>,
 }
 
 /// The last answer. Only its coroutine uses it, on whatever thread that is; it is mostly not there.
@@ -85,7 +85,8 @@ impl<P: Send + 'static, R: Send + 'static> AsyncMe<P, R> {
             Some(parameter) => parameter,
             None => {
                 turn::coroutine(&self.shared);
-                let call = self.shared.lock().cell(own).caller.as_ref()?.call.clone();
+                // One that is kept after its coroutine has ended names nobody.
+                let call = self.shared.lock().get(own)?.caller.as_ref()?.call.clone();
                 typed::<P, R>(&*call).take_parameter()
             }
         }
@@ -94,12 +95,13 @@ impl<P: Send + 'static, R: Send + 'static> AsyncMe<P, R> {
     /// Who has called, if anyone.
     pub fn caller(&self) -> Option<Party> {
         turn::coroutine(&self.shared);
-        self.shared.lock().cell(self.id()).caller.as_ref().map(|caller| caller.from.party())
+        self.shared.lock().get(self.id())?.caller.as_ref().map(|caller| caller.from.party())
     }
 
-    /// What it is called.
+    /// What it is called; "(ended)" if it is kept after the coroutine and all its handles are gone.
     pub fn name(&self) -> Arc<str> {
-        self.shared.lock().cell(self.id()).name.clone()
+        let name = self.shared.lock().get(self.id()).map(|cell| cell.name.clone());
+        name.unwrap_or_else(|| "(ended)".into())
     }
 
     /// Answers whoever has called, who goes on, and is idle until it is called, kicked or resumed; without
@@ -234,7 +236,10 @@ impl<P: Send + 'static, R: Send + 'static> AsyncMe<P, R> {
                     return None;
                 }
                 turn.end = End::By(leave);
-                if let (Some(call), Some(answer)) = (&turn.call, answer.take()) {
+                // If nobody has called, it is dropped by the caller of this: here the turns are borrowed.
+                if let Some(call) = &turn.call
+                    && let Some(answer) = answer.take()
+                {
                     typed::<P, R>(&**call).put(Ok(answer));
                 }
                 Some((turn.number, turn.is_own(context.waker())))

@@ -38,9 +38,21 @@ use crate::{CallError, Party, Refusal, State, helm, turn};
 /// assert_eq!(upper.call("b".into())?, "B");
 /// # Ok::<(), leno_flexible::CallError>(())
 /// ```
+///
+/// A handle is of exactly the types of its coroutine:
+/// ```compile_fail
+/// use leno_flexible::Flexible;
+///
+/// type Any = for<'a> fn(&'a str);
+///
+/// fn with_any(handle: Flexible<fn(&'static str), ()>) -> Flexible<Any, ()> {
+///     handle // the body would be given what it does not expect
+/// }
+/// ```
 pub struct Flexible<P, R> {
     named: Arc<Named>,
-    types: PhantomData<fn(P) -> R>,
+    /// Invariant: what is called and what is served know each other by their types.
+    types: PhantomData<fn(P, R) -> (P, R)>,
 }
 
 /// What all handles of a coroutine share.

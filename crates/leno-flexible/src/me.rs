@@ -23,7 +23,7 @@ pub struct Me<P, R> {
     id: Id,
     /// What is answered at the end.
     last: Option<R>,
-    types: PhantomData<fn(P) -> R>,
+    types: PhantomData<fn(P, R) -> (P, R)>,
     /// It stays in its body.
     stays: PhantomData<*const ()>,
 }
@@ -207,12 +207,12 @@ impl<P: Send + 'static, R: Send + 'static> Me<P, R> {
     }
 
     fn check(&self) {
-        let table = self.shared.lock();
-        let own = table.co_of(self.id);
-        let name = &table.cell(self.id).name;
+        // Not raised while the table is locked: the panic hook is code of a user.
+        let is_own = self.shared.lock().co_of(self.id) == current_stack();
         assert!(
-            own == current_stack(),
-            "the operations of coroutine '{name}' are for its own body, and another one uses them"
+            is_own,
+            "the operations of coroutine '{}' are for its own body, and another one uses them",
+            self.name()
         );
     }
 }

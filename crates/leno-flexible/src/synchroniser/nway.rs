@@ -10,6 +10,9 @@ use super::ground::Ground;
 use super::meeting::{Accepting, MeetError, Meeting};
 use super::rendezvous::entered;
 
+/// How many enter at most.
+const MOST: usize = 1 << 24;
+
 /// Where one who accepts meets n who enter, one after the other and in order of arrival, and gives each an `A`
 /// for its `E`. Each of those goes on as soon as it was met; whoever accepts goes on when it has met n.
 ///
@@ -39,11 +42,12 @@ impl<A: Clone + Send + 'static, E: Send + 'static> NWay<A, E> {
     /// Two coroutines, `NAME.accept` and `NAME.enter`.
     ///
     /// # Panics
-    /// When `n` is zero.
+    /// When `n` is zero, or more than 2²⁴: whoever accepts brings a value for each.
     pub fn new(system: &impl Ground, name: &str, n: usize) -> NWay<A, E> {
         let Some(n) = NonZeroUsize::new(n) else {
             panic!("the n-way rendezvous '{name}' is of nobody: n must be at least 1");
         };
+        assert!(n.get() <= MOST, "the n-way rendezvous '{name}' is of at most {MOST}, not of {n}");
         NWay { meeting: Meeting::new(system, name), n: n.get() }
     }
 

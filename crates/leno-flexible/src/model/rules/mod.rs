@@ -15,10 +15,13 @@ impl Configuration {
     /// The bottom `k` of `m⟨Q⟩ₖ!`: the last of m's chain of callees.
     pub fn bottom(&self, m: usize) -> usize {
         let mut k = m;
-        while let Some(callee) = self.coroutines[k].callee {
-            k = callee;
+        for _ in 0..=self.coroutines.len() {
+            match self.coroutines[k].callee {
+                Some(callee) => k = callee,
+                None => return k,
+            }
         }
-        k
+        panic!("coroutine {m} calls itself, through others")
     }
 
     /// Makes `n̂⟨P⟩` of it: it will be scheduled.
