@@ -1,6 +1,7 @@
 //! Partitions and healing, in virtual time: hours pass in no time.
 
 use std::io::{ErrorKind, Read, Result, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use leno_io::memory::{Host, Link, Listener, Network};
@@ -145,4 +146,22 @@ fn a_client_that_tries_again_gets_through_when_hosts_are_healed() {
     assert_eq!(answer, "9");
     assert!(tries > 200, "{tries} tries");
     assert!(took > 5 * HOUR && took < 5 * HOUR + 2 * MINUTE, "{took:?}");
+}
+
+#[test]
+fn hosts_of_another_network_are_refused() {
+    let (own, other) = (Network::new(), Network::new());
+    let (host, stranger) = (own.host("here"), other.host("there"));
+    let refused = |f: &dyn Fn()| {
+        let panic = catch_unwind(AssertUnwindSafe(f)).unwrap_err();
+        let text = panic.downcast_ref::<String>().cloned().unwrap_or_default();
+        assert_eq!(text, "host 'there' is of another network");
+    };
+    refused(&|| own.partition(&[&host], &[&stranger]));
+    refused(&|| own.heal(&[&stranger], &[&host]));
+    refused(&|| own.set_link_between(&host, &stranger, Link::new()));
+    refused(&|| assert_eq!(own.sever(&stranger, &host), 0));
+    let many = catch_unwind(|| Link::new().latency_steps(u32::MAX)).unwrap_err();
+    let text = many.downcast_ref::<String>().cloned().unwrap_or_default();
+    assert!(text.contains("among 65536 latencies at most"), "{text}");
 }

@@ -57,6 +57,7 @@ fn in_child() {
         Ok("dump") => dump(),
         Ok("small") => small_stacks(),
         Ok("full") => full(),
+        Ok("refused") => refused(),
         _ => {}
     }
 }
@@ -238,4 +239,20 @@ fn virtual_time_refuses_signals() {
     let refused = system.spawn(|| Signals::new(&[Signal::Window]).unwrap_err().kind());
     system.run().unwrap();
     assert_eq!(refused.join().unwrap(), std::io::ErrorKind::Unsupported);
+}
+
+/// One of two signals is somebody else's.
+fn refused() {
+    leno_kernel::dump_on_signal(Signal::User2.number()).unwrap();
+    assert!(Signals::new(&[Signal::Terminate, Signal::User2]).is_err());
+    say("ready");
+    std::thread::sleep(Duration::from_secs(60));
+}
+
+#[test]
+fn a_refusal_changes_no_signal() {
+    use std::os::unix::process::ExitStatusExt;
+    let (mut child, _output) = child("refused");
+    kill(&child, "-TERM");
+    assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGTERM));
 }

@@ -40,6 +40,21 @@ impl Action<'_, '_> {
         }
     }
 
+    /// # Errors
+    /// When the system has no such offset. The largest ones would be its word for the file's cursor.
+    #[inline]
+    pub(crate) fn check(&self) -> io::Result<()> {
+        match self {
+            Action::Read { at: Some(at), .. } | Action::Write { at: Some(at), .. }
+                if i64::try_from(*at).is_err() =>
+            {
+                let text = "an offset is less than 2⁶³";
+                Err(io::Error::new(io::ErrorKind::InvalidInput, text))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Does it now, which blocks the thread.
     pub(crate) fn run(self, mut file: &File) -> io::Result<usize> {
         match self {

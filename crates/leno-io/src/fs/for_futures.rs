@@ -75,7 +75,7 @@ impl File {
     pub async fn read_exact_at_async(&self, into: &mut [u8], offset: u64) -> io::Result<()> {
         let mut done = 0;
         while done < into.len() {
-            match self.read_at_async(&mut into[done..], offset + done as u64).await {
+            match self.read_at_async(&mut into[done..], offset.saturating_add(done as u64)).await {
                 Ok(0) => return Err(self.too_short("read", ErrorKind::UnexpectedEof)),
                 Ok(count) => done += count,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -182,7 +182,7 @@ impl File {
     pub async fn write_all_at_async(&self, from: &[u8], offset: u64) -> io::Result<()> {
         let mut done = 0;
         while done < from.len() {
-            match self.write_at_async(&from[done..], offset + done as u64).await {
+            match self.write_at_async(&from[done..], offset.saturating_add(done as u64)).await {
                 Ok(0) => return Err(self.too_short("write to", ErrorKind::WriteZero)),
                 Ok(count) => done += count,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}

@@ -41,7 +41,7 @@ impl File {
     pub fn read_exact_at(&self, into: &mut [u8], offset: u64) -> io::Result<()> {
         let mut done = 0;
         while done < into.len() {
-            match self.read_at(&mut into[done..], offset + done as u64) {
+            match self.read_at(&mut into[done..], offset.saturating_add(done as u64)) {
                 Ok(0) => return Err(self.too_short("read", ErrorKind::UnexpectedEof)),
                 Ok(count) => done += count,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -88,7 +88,7 @@ impl File {
     pub fn write_all_at(&self, from: &[u8], offset: u64) -> io::Result<()> {
         let mut done = 0;
         while done < from.len() {
-            match self.write_at(&from[done..], offset + done as u64) {
+            match self.write_at(&from[done..], offset.saturating_add(done as u64)) {
                 Ok(0) => return Err(self.too_short("write to", ErrorKind::WriteZero)),
                 Ok(count) => done += count,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}

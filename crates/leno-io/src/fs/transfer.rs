@@ -31,7 +31,7 @@ impl File {
     #[track_caller]
     pub(super) fn perform(&self, mut action: Action<'_, '_>) -> io::Result<usize> {
         let (what, deadline) = (action.verb(), self.deadline());
-        let result = caller(deadline).and_then(|caller| {
+        let result = action.check().and_then(|()| caller(deadline)).and_then(|caller| {
             if caller == Caller::Itself {
                 return action.run(&self.inner);
             }
@@ -49,7 +49,7 @@ impl File {
     pub(super) async fn perform_async(&self, mut action: Action<'_, '_>) -> io::Result<usize> {
         let what = action.verb();
         streak::give_way_if_long_async().await;
-        let result = match leno_kernel::io::permit() {
+        let result = match action.check().and_then(|()| leno_kernel::io::permit()) {
             Err(error) => Err(error),
             Ok(()) => match self.at_once(&mut action) {
                 Some(result) => result.inspect(|&count| streak::count(count)),

@@ -11,6 +11,9 @@ use core::time::Duration;
 use leno_kernel::policy::{Candidate, Choice, ChoiceKind};
 use leno_kernel::{Object, choose, has_policy};
 
+/// Among how many latencies there can be a choice: a policy is shown each of them.
+const STEPS: u32 = 1 << 16;
+
 /// What the way between two hosts is like. By default it takes no time, holds 64 KiB in each direction of
 /// a connection, and nothing goes wrong on it.
 ///
@@ -79,10 +82,11 @@ impl Link {
     /// default 2.
     ///
     /// # Panics
-    /// If it is less than 2.
+    /// If it is less than 2, or more than 65 536.
     #[track_caller]
     pub fn latency_steps(mut self, steps: u32) -> Link {
         assert!(steps >= 2, "among {steps} latencies there is no choice");
+        assert!(steps <= STEPS, "there is a choice among {STEPS} latencies at most, not {steps}");
         self.steps = steps;
         self
     }
@@ -185,7 +189,8 @@ impl Route {
         let steps = self.link.steps;
         let step = |n: u32| first + (last - first) / (steps - 1) * n;
         let numbers = (0..steps).map(|n| if n + 1 == steps { last } else { step(n) });
-        let nanos: Vec<_> = numbers.map(|time| time.as_nanos() as u64).collect();
+        let nanos: Vec<_> =
+            numbers.map(|time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)).collect();
         Duration::from_nanos(nanos[pick(about, &nanos)])
     }
 

@@ -113,21 +113,41 @@ impl Network {
     }
 
     /// What the way between these two hosts is like, or, if they are the same, within it.
+    ///
+    /// # Panics
+    /// If one is of another network.
+    #[track_caller]
     pub fn set_link_between(&self, one: &Host, other: &Host, link: Link) {
+        let (one, other) = (self.number_of(one), self.number_of(other));
         self.inner.with(|state| {
-            let route: &mut Route = state.routes.between(one.number(), other.number());
+            let route: &mut Route = state.routes.between(one, other);
             route.link = link;
         });
+    }
+
+    #[track_caller]
+    fn number_of(&self, host: &Host) -> usize {
+        let is_own = Arc::ptr_eq(&host.network().inner, &self.inner);
+        assert!(is_own, "host '{}' is of another network", host.name());
+        host.number()
     }
 
     /// Parts hosts from each other: nothing gets from those in `some` to those in `others`, nor back,
     /// until they are [healed](Self::heal). What connections carry stays on its way; datagrams are
     /// lost; who connects waits, and gives up after the link's time.
+    ///
+    /// # Panics
+    /// If one is of another network.
+    #[track_caller]
     pub fn partition(&self, some: &[&Host], others: &[&Host]) {
         self.part(some, others, true);
     }
 
     /// Ends a partition: what was on its way goes on.
+    ///
+    /// # Panics
+    /// If one is of another network.
+    #[track_caller]
     pub fn heal(&self, some: &[&Host], others: &[&Host]) {
         self.part(some, others, false);
     }
@@ -143,23 +163,31 @@ impl Network {
         });
     }
 
+    #[track_caller]
     fn part(&self, some: &[&Host], others: &[&Host], is_parted: bool) {
+        let numbers =
+            |hosts: &[&Host]| -> Vec<_> { hosts.iter().map(|host| self.number_of(host)).collect() };
+        let (some, others) = (numbers(some), numbers(others));
         self.inner.point(Kind::Close);
         let now = common_now();
         self.inner.with(|state| {
-            for one in some {
-                for other in others {
-                    state.part(one.number(), other.number(), is_parted, now);
+            for one in &some {
+                for other in &others {
+                    state.part(*one, *other, is_parted, now);
                 }
             }
         });
     }
 
     /// Loses all connections between two hosts; how many. See [`Stream::sever`](super::Stream::sever).
+    ///
+    /// # Panics
+    /// If one is of another network.
+    #[track_caller]
     pub fn sever(&self, one: &Host, other: &Host) -> usize {
+        let pair = (self.number_of(one), self.number_of(other));
         self.inner.point(Kind::Close);
         let now = common_now();
-        let pair = (one.number(), other.number());
         self.inner.with(|state| {
             let all = state.connections.iter();
             let between = |hosts: (usize, usize)| hosts == pair || hosts == (pair.1, pair.0);

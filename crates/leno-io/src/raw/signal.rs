@@ -54,8 +54,9 @@ impl Ear {
     /// Hears these signals from now on; each is of 1 to 64, and can be handled.
     pub(crate) fn new(signals: &[i32]) -> io::Result<Ear> {
         let mut used = used();
+        // All of them, or none: a signal that nobody hears does what it does by default.
         for &signal in signals {
-            install(signal)?;
+            is_installed(signal)?;
         }
         let place = match used.iter().position(|(is_used, _)| !is_used) {
             Some(place) => place,
@@ -70,6 +71,9 @@ impl Ear {
                 used.len() - 1
             }
         };
+        for &signal in signals {
+            install(signal)?;
+        }
         used[place].0 = true;
         PLACES[place].heard.store(0, SeqCst);
         let wanted = signals.iter().fold(0, |wanted, &signal| wanted | bit(signal));
@@ -111,8 +115,11 @@ impl Drop for Ear {
     }
 }
 
-/// Has the handler called for this signal, from now on for ever.
-fn install(signal: i32) -> io::Result<()> {
+/// Whether the handler is called for this signal.
+///
+/// # Errors
+/// If it cannot be handled, or somebody else does.
+fn is_installed(signal: i32) -> io::Result<bool> {
     let mut now = MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: no new action is given, so nothing changes; the old one is written to `now`.
     if unsafe { libc::sigaction(signal, core::ptr::null(), now.as_mut_ptr()) } != 0 {
@@ -121,11 +128,19 @@ fn install(signal: i32) -> io::Result<()> {
     // SAFETY: written above, and all zeroes were valid before.
     let now = unsafe { now.assume_init() }.sa_sigaction;
     if now == on_signal as *const () as usize {
-        return Ok(());
+        return Ok(true);
     }
     if now != libc::SIG_DFL && now != libc::SIG_IGN {
         let text = format!("signal {signal} has a handler already, of someone else's");
         return Err(io::Error::new(io::ErrorKind::ResourceBusy, text));
+    }
+    Ok(false)
+}
+
+/// Has the handler called for this signal, from now on for ever.
+fn install(signal: i32) -> io::Result<()> {
+    if is_installed(signal)? {
+        return Ok(());
     }
     // SAFETY: all zeroes is a valid sigaction.
     let mut new = unsafe { MaybeUninit::<libc::sigaction>::zeroed().assume_init() };

@@ -369,3 +369,29 @@ fn several_cores_and_futures_that_move() {
         assert!(reads.into_iter().all(|read| read.join().unwrap()), "{backend}");
     }
 }
+
+#[test]
+fn an_offset_that_no_file_has_is_no_other_one() {
+    for backend in BACKENDS {
+        let folder = Folder::new();
+        let path = folder.with(b"0123456789");
+        let content = run(move || {
+            let file =
+                fs::OpenOptions::new().read(true).write(true).backend(backend).open(&path).unwrap();
+            let mut buffer = [0; 4];
+            for offset in [u64::MAX, u64::MAX - 1, 1 << 63] {
+                let refused = file.read_at(&mut buffer, offset).unwrap_err();
+                assert_eq!(refused.kind(), ErrorKind::InvalidInput, "{refused}");
+                assert!(file.write_at(b"x", offset).is_err());
+                assert!(file.write_all_at(b"xyz", offset).is_err());
+                assert!(file.read_exact_at(&mut buffer, offset).is_err());
+                assert!(block_on(file.write_at_async(b"x", offset)).is_err());
+                assert!(block_on(file.read_at_async(&mut buffer, offset)).is_err());
+            }
+            (&file).read_exact(&mut buffer).unwrap();
+            assert_eq!(&buffer, b"0123", "the cursor stays where it is");
+            std::fs::read(&path).unwrap()
+        });
+        assert_eq!(content, b"0123456789");
+    }
+}

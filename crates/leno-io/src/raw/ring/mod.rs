@@ -111,15 +111,14 @@ pub(crate) fn current() -> Option<Arc<Ring>> {
     if !is_available() {
         return None;
     }
-    let ring = RING.try_with(|own| {
-        let mut own = own.borrow_mut();
-        if own.is_none() {
-            // If it fails, because there are too many descriptors, say, the next one may succeed.
-            *own = Ring::new().ok();
-        }
-        own.clone()
+    let known = RING.try_with(|own| own.borrow().clone()).ok()?;
+    let ring = known.or_else(|| {
+        // If it fails, because there are too many descriptors, say, the next one may succeed. It asks the
+        // platform, which is code of a user, and may get here as well: nothing is borrowed meanwhile.
+        let made = Ring::new().ok()?;
+        RING.try_with(|own| own.borrow_mut().get_or_insert(made).clone()).ok()
     });
-    ring.ok().flatten().filter(|ring| !ring.is_broken.load(Relaxed))
+    ring.filter(|ring| !ring.is_broken.load(Relaxed))
 }
 
 impl Ring {
