@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use core::task::Poll;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use crate::call::typed;
+use crate::call::{Types, typed};
 use crate::shared::Shared;
 use crate::table::{Id, Leave};
 use crate::turn::{self, End};
@@ -28,7 +28,7 @@ pub struct AsyncMe<P, R> {
     id: Arc<OnceLock<Id>>,
     /// What is answered at the end.
     last: Arc<Last<R>>,
-    types: PhantomData<fn(P, R) -> (P, R)>,
+    types: Types<P, R>,
 }
 
 /// The last answer. Only its coroutine uses it, on whatever thread that is; it is mostly not there.

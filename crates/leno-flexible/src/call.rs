@@ -11,6 +11,7 @@
 //! withdraws under the system's lock, so either it finds the answer, or nobody will ever settle the call.
 
 use core::any::Any;
+use core::marker::PhantomData;
 use core::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -18,6 +19,14 @@ use leno_kernel::{Waiter, user};
 
 use crate::{CallError, Refusal};
 use leno_kernel::user::{Locked, lock};
+
+/// The types of a coroutine's parameters and answers, and no others that they could be coerced to: who calls and who
+/// serves know each other by them.
+pub(crate) type Types<P, R> = PhantomData<Exactly<P, R>>;
+
+type Exactly<P, R> = fn(P, R) -> Both<P, R>;
+
+type Both<P, R> = (P, R);
 
 /// See the module.
 pub(crate) struct Call<P, R> {

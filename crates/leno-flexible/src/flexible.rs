@@ -10,7 +10,7 @@ use leno_kernel::{
     park_on_until,
 };
 
-use crate::call::{AnyCall, Call, refused};
+use crate::call::{AnyCall, Call, Types, refused};
 use crate::call_future::CallFuture;
 use crate::shared::Shared;
 use crate::snapshot::Seen;
@@ -51,8 +51,7 @@ use crate::{CallError, Party, Refusal, State, helm, turn};
 /// ```
 pub struct Flexible<P, R> {
     named: Arc<Named>,
-    /// Invariant: what is called and what is served know each other by their types.
-    types: PhantomData<fn(P, R) -> (P, R)>,
+    types: Types<P, R>,
 }
 
 /// What all handles of a coroutine share.

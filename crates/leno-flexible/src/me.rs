@@ -7,7 +7,7 @@ use std::sync::Arc;
 use leno_kernel::{can_park, current_stack};
 
 use crate::builder::Builder;
-use crate::call::{AnyCall, typed};
+use crate::call::{AnyCall, Types, typed};
 use crate::shared::Shared;
 use crate::table::{Id, Table};
 use crate::{Flexible, Party, Refusal, State};
@@ -23,7 +23,7 @@ pub struct Me<P, R> {
     id: Id,
     /// What is answered at the end.
     last: Option<R>,
-    types: PhantomData<fn(P, R) -> (P, R)>,
+    types: Types<P, R>,
     /// It stays in its body.
     stays: PhantomData<*const ()>,
 }
