@@ -9,18 +9,18 @@ use std::time::Duration;
 
 use leno_coroutine::{Coroutine, Suspender};
 use leno_kernel::bell::Bell;
-use leno_kernel::log::{self, Operation, What};
-use leno_kernel::policy::{Choice, ChoiceLog, Decided, Decision};
-use leno_kernel::world::{self, Driver, Setup, Trouble};
+use leno_kernel::log::{self, What};
+use leno_kernel::policy::{ChoiceLog, Decided, Decision};
 use leno_kernel::{
-    Alarm, BuildError, Co, LocalSystem, Name, Object, Options, Platform, Sink, SpawnError, System,
-    Time, VirtualTime, current, listen, sleep, spawn_local, yield_now,
+    Alarm, BuildError, LocalSystem, Options, Platform, Sink, SpawnError, System, Time, VirtualTime,
+    current, listen, sleep, spawn_local, yield_now,
 };
 
-type Body = fn(&Suspender<(), ()>);
-
 /// A generator that was suspended by `body` in a coroutine of the system, which has ended.
-fn suspended_in(system: &LocalSystem, body: Body) -> Coroutine<(), ()> {
+fn suspended_in(
+    system: &LocalSystem,
+    body: impl FnOnce(&Suspender<(), ()>) + 'static,
+) -> Coroutine<(), ()> {
     let kept = Rc::new(RefCell::new(None));
     let keep = kept.clone();
     let ends = system.spawn(move || {
@@ -35,11 +35,11 @@ fn suspended_in(system: &LocalSystem, body: Body) -> Coroutine<(), ()> {
 
 #[test]
 fn a_look_that_suspends_the_code_that_listens_is_asked_where_that_goes_on() {
-    thread_local!(static LOOKS: Cell<u32> = const { Cell::new(0) });
-    let system = LocalSystem::new();
-    let generator = suspended_in(&system, |co| {
+    let (system, looks) = (LocalSystem::new(), Rc::new(Cell::new(0)));
+    let counted = looks.clone();
+    let generator = suspended_in(&system, move |co| {
         let found = listen(|| {
-            LOOKS.set(LOOKS.get() + 1);
+            counted.set(counted.get() + 1);
             co.suspend(());
             false
         });
@@ -48,7 +48,7 @@ fn a_look_that_suspends_the_code_that_listens_is_asked_where_that_goes_on() {
     // Busy: the generator, which is a plain thread's now, does not care.
     let waits = system.spawn(|| ());
     while !generator.resume(()).is_finished() {}
-    assert!(LOOKS.get() > 1, "{} looks", LOOKS.get());
+    assert!(looks.get() > 1, "{} looks", looks.get());
     drop(system);
     assert!(waits.join().is_err());
 }
@@ -152,53 +152,4 @@ fn a_log_does_not_ask_a_clock_of_a_user_in_the_middle_of_an_operation() {
     });
     assert!(yields.join_after(&system));
     assert!(system.log().events().len() > 5);
-}
-
-/// Decides for the first.
-struct First;
-
-impl Driver for First {
-    fn pick(&mut self, _: &[world::Step]) -> usize {
-        0
-    }
-
-    fn choose(&mut self, _: &Choice<'_>) -> usize {
-        0
-    }
-
-    fn about_to(&mut self, _: Co, _: Option<(Operation, Object)>) -> Option<Trouble> {
-        None
-    }
-}
-
-/// A name that suspends a coroutine before it is one.
-struct Late<'a>(&'a Suspender<(), ()>);
-
-impl From<Late<'_>> for Name {
-    fn from(late: Late<'_>) -> Name {
-        late.0.suspend(());
-        Name::from("late")
-    }
-}
-
-#[test]
-fn a_name_that_suspends_who_makes_a_thread_keeps_no_world() {
-    let kept = Rc::new(RefCell::new(None));
-    let keep = kept.clone();
-    let setup = Setup {
-        driver: Rc::new(RefCell::new(First)),
-        log: 0,
-        most_points: 1_000,
-        baggage: Rc::new(()),
-        grace: Duration::ZERO,
-    };
-    let ending = world::run(setup, move || {
-        let body = |co: &Suspender<(), ()>, ()| world::spawn(Late(co), || ()).is_some();
-        let generator = Coroutine::new(body);
-        generator.resume(());
-        *keep.borrow_mut() = Some(generator);
-    });
-    assert!(ending.unwrap().trouble.is_none());
-    let generator = kept.take().expect("it was kept");
-    assert_eq!(generator.resume(()).finished(), Some(false), "there is no world here");
 }

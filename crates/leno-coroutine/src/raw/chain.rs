@@ -116,8 +116,9 @@ pub(in crate::raw) fn hold<R>(f: impl FnOnce() -> R) -> R {
             }
         }
     }
-    let _ring = ring::hold();
-    let _held = NonNull::new(control::current()).map(|control| {
+    let control = control::current();
+    let _ring = ring::hold(control);
+    let _held = NonNull::new(control).map(|control| {
         // SAFETY: the running coroutine's block is live.
         Held(control, Some(unsafe { control.as_ref() }.hide()))
     });

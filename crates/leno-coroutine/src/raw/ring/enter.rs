@@ -175,9 +175,8 @@ pub(in crate::raw) fn ring_here() -> *const () {
     ring_of(control::current())
 }
 
-/// The ring of the calling code, if it is in one; a plain thread enters its own.
-pub(super) fn here_or_own() -> Option<&'static Ring> {
-    let control = control::current();
+/// The ring of the calling code, which `control` runs, if it is in one; a plain thread (null) enters its own.
+pub(super) fn here_or_own(control: *mut Control) -> Option<&'static Ring> {
     let ring = ring_of(control).cast_const().cast::<Ring>();
     // SAFETY: a context's ring is freed only after the context has left it.
     match unsafe { ring.as_ref() } {

@@ -28,10 +28,10 @@ pub(in crate::raw) struct Held {
     hidden: Option<Hidden>,
 }
 
-/// Holds the ring that the calling code is in, if any. A plain thread enters its own now: code that runs
-/// meanwhile might.
-pub(in crate::raw) fn hold() -> Option<Held> {
-    let ring = here_or_own()?;
+/// Holds the ring that the calling code, which `control` runs, is in, if any. A plain thread (null) enters its
+/// own now: code that runs meanwhile might.
+pub(in crate::raw) fn hold(control: *mut Control) -> Option<Held> {
+    let ring = here_or_own(control)?;
     ring.held.set(ring.held.get() + 1);
     let hidden = Some(ring.current().hide());
     Some(Held { ring, member: ring.current.get(), hidden })
