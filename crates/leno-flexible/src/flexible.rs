@@ -297,6 +297,7 @@ impl<P: Send + 'static, R: Send + 'static> Flexible<P, R> {
     /// C4 of [`helm`]. Whether it had the helm, and its call may be settled now.
     pub(crate) fn steer(&self, call: &Call<P, R>, limit: Option<Time>) -> bool {
         let is_late = limit.is_some_and(|limit| now() >= limit);
+        let _steers = turn::steers(self.shared());
         let takes_helm = !is_late && self.shared().operate(Table::take_helm);
         if takes_helm {
             helm::steer(self.shared(), None, limit, || call.is_settled());

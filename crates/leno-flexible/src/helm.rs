@@ -98,14 +98,14 @@ enum Step {
 }
 
 /// C2: steers until `is_settled`, `limit`, or nobody is ready. Whoever calls this has the helm, and has it
-/// no longer afterwards. `next` is what was scheduled already.
+/// no longer afterwards; it has said so by [`turn::steers`] before it took the helm. `next` is what was scheduled
+/// already.
 pub(crate) fn steer(
     shared: &Arc<Shared>,
     mut next: Option<Next>,
     limit: Option<Time>,
     is_settled: impl Fn() -> bool,
 ) {
-    let _steers = turn::steers(shared);
     let mut guard = Guard { shared, is_armed: true };
     loop {
         let back = match next.take() {
@@ -225,7 +225,10 @@ fn drop_body(stackless: Stackless) {
 /// H3: a helper steers, to whom the helm was given.
 pub(crate) fn send_helper(shared: &Arc<Shared>) {
     let shared = shared.clone();
-    help(move || steer(&shared, None, None, || false));
+    help(move || {
+        let _steers = turn::steers(&shared);
+        steer(&shared, None, None, || false);
+    });
 }
 
 /// Drops the bodies of a system that has ended, and leaves the helm. Whoever calls this has it.
@@ -252,7 +255,7 @@ pub(crate) fn sweep(shared: &Arc<Shared>) {
 /// that is called by whoever steers: then that one sees to it.
 pub(crate) fn stop_and_sweep(shared: &Arc<Shared>) {
     shared.operate(Table::stop);
-    if turn::coroutine(shared).is_some() || turn::is_steering(shared) {
+    if turn::coroutine(shared).is_some() {
         return;
     }
     // One that cannot wait leaves it to whoever steers.
@@ -268,7 +271,7 @@ pub(crate) fn stop_and_sweep(shared: &Arc<Shared>) {
         if is_taken {
             return sweep(shared);
         }
-        if waiter.is_none() {
+        if waiter.is_none() || turn::is_steering(shared) {
             return;
         }
         // Even one who is to exit: its bodies are gone when a system is.

@@ -157,6 +157,8 @@ impl Shared {
 
     /// The same from outside: whoever schedules has to be told, if there is something to do.
     pub(crate) fn operate_from_outside<T>(self: &Arc<Self>, f: impl FnOnce(&mut Table) -> T) -> T {
+        // If there is no home core, the helm may be a helper's, who is sent after code of users was called.
+        let _steers = self.is_threadless.then(|| turn::steers(self));
         let ((result, next), has_questions) = self.operate_quietly(|table| {
             let result = f(table);
             // Nobody is told before policies and the observer were: they see it first.
@@ -337,6 +339,8 @@ impl Shared {
         }
         let in_world = world::is_here();
         let mut caller = Some(Caller { from, call });
+        // From when it takes the helm: what the operation leaves is code of users.
+        let _steers = turn::steers(self);
         let (first, has_questions) = self.operate_quietly(|table| {
             // In a world others may do something first.
             if !in_world && let Some(next) = table.call_directly(m, &mut caller) {
