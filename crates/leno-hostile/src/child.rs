@@ -52,9 +52,12 @@ pub fn main(what: &str) {
         if is_leno && INTERNAL.iter().any(|words| text.contains(words)) {
             violation(&format!("an internal panic at {place}: {text}"));
         }
+        let mut panics = PANICS.lock().unwrap_or_else(PoisonError::into_inner);
         if text.contains("panic in a destructor") || text.contains("unsafe precondition") {
-            tell(&format!("hostile: {text} at {place}"));
+            tell(&format!("hostile: {text} at {place}, after {panics:?}"));
         }
+        panics.rotate_left(1);
+        panics[2] = format!("{text} at {place}");
     }));
     let patience = Duration::from_secs(crate::parent::number(PATIENCE, 20));
     // An interpreter takes its time.
@@ -83,6 +86,8 @@ pub fn main(what: &str) {
     std::process::exit(0);
 }
 
+/// The last panics, for those that end the process.
+static PANICS: Mutex<[String; 3]> = Mutex::new([String::new(), String::new(), String::new()]);
 static STEPS: AtomicU64 = AtomicU64::new(0);
 static STEP: Mutex<String> = Mutex::new(String::new());
 

@@ -1,4 +1,8 @@
 //! Flexible coroutines, of both kinds of systems.
+//!
+//! Their observers and policies are called under the lock of the table by contract. They may panic and operate on the
+//! system, which is refused, but not wait: one that suspends its coroutine leaves the system locked, and that is not
+//! prevented.
 
 use std::future::Future;
 use std::sync::Mutex;
@@ -34,7 +38,7 @@ fn system(_: &Cx<'_>, x: u8, y: u8, z: u8) {
     if y % 2 == 0 {
         builder = builder.on_failure(move |_| bomb.fire(Hook::Body));
     } else if y % 3 == 0 {
-        builder = builder.observer(move |_| bomb.fire(Hook::Body));
+        builder = builder.observer(move |_| world::waitless(|| bomb.fire(Hook::Body)));
     }
     world::share(x, Mutex::new(builder.build()));
 }
@@ -45,7 +49,7 @@ fn threadless(_: &Cx<'_>, x: u8, y: u8, z: u8) {
     if y % 2 == 0 {
         builder = builder.on_failure(move |_| bomb.fire(Hook::Body));
     } else if y % 3 == 0 {
-        builder = builder.observer(move |_| bomb.fire(Hook::Body));
+        builder = builder.observer(move |_| world::waitless(|| bomb.fire(Hook::Body)));
     }
     world::share(x, builder.threadless());
 }
@@ -83,7 +87,7 @@ fn create_async(_: &Cx<'_>, x: u8, y: u8, z: u8) {
     if y % 3 == 0 {
         let bomb = Bomb::new(z);
         builder = builder.serve(move |pending: &[Pending]| {
-            bomb.fire(Hook::Policy);
+            world::waitless(|| bomb.fire(Hook::Policy));
             if world::has_fuel() { pending.len() + 1 } else { 0 }
         });
     }
