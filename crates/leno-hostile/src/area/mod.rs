@@ -72,6 +72,7 @@ const LEFT_OUT: &[(&str, &str)] = &[
         "flexible",
         "one program in a thousand drops a `Threadless` whose helm nobody leaves; not traced",
     ),
+    ("graph", "an outlet of a parallel graph may wait for a node that has ended; not traced"),
     ("process", "`System::stop` may wait for its own process"),
 ];
 
