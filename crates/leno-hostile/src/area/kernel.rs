@@ -220,12 +220,29 @@ impl Drop for Held<'_> {
     }
 }
 
+/// The result of a child: its `Drop` lets the scope's owner go on.
+struct Untaken<'s> {
+    held: Held<'s>,
+    owner: Option<Co>,
+}
+
+impl Drop for Untaken<'_> {
+    fn drop(&mut self) {
+        self.held.0.check();
+        if let Some(owner) = self.owner.filter(|_| world::has_fuel()) {
+            world::quietly(|| drop(kernel::attach(owner).map_err(|error| error.to_string())));
+        }
+        self.held.0.check();
+    }
+}
+
 fn scope(cx: &Cx<'_>, x: u8, y: u8, z: u8) {
     if !kernel::can_park() {
         return;
     }
     let (ground, family) = (Canary::new(), Family::default());
     let cx = Cx { lent: Some(ground.lend()), ..*cx };
+    let owner = kernel::current().filter(|_| y % 2 == 0);
     kernel::scope(|s| {
         let mut handles = Vec::new();
         for turn in 0..1 + x % 3 {
@@ -235,7 +252,7 @@ fn scope(cx: &Cx<'_>, x: u8, y: u8, z: u8) {
                 handles.push(s.spawn_future(async move {
                     let _living = living;
                     world::run(&held.0, held.2);
-                    Held::new(cx, plan.wrapping_add(1))
+                    Untaken { held: Held::new(cx, plan.wrapping_add(1)), owner }
                 }));
                 continue;
             }
@@ -243,7 +260,7 @@ fn scope(cx: &Cx<'_>, x: u8, y: u8, z: u8) {
                 let _living = living;
                 held.1.check();
                 body(&held.0, y, held.2);
-                Held::new(cx, plan.wrapping_add(1))
+                Untaken { held: Held::new(cx, plan.wrapping_add(1)), owner }
             });
             handles.extend(made.ok());
         }
