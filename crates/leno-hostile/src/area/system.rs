@@ -26,6 +26,7 @@ pub const ACTS: &[Act] = &[
     ("system_cancel", cancel),
     ("system_report", report),
     ("system_shutdown", shutdown),
+    ("system_drop_inside", drop_inside),
     ("try_spawn", try_spawn),
     ("respawn", respawn),
     ("help", help),
@@ -119,6 +120,37 @@ fn shutdown(_: &Cx<'_>, x: u8, _: u8, _: u8) {
     {
         drop(system.shutdown(Duration::from_millis(1)));
     }
+}
+
+/// A system whose last handle is dropped by a coroutine or a future of its own. One that waits for itself hangs.
+fn drop_inside(_: &Cx<'_>, _: u8, y: u8, _: u8) {
+    let Ok(system) = System::new(1 + usize::from(y % 2)) else { return };
+    let own = Arc::new(Mutex::new(None::<System>));
+    let (done, is_done) = std::sync::mpsc::channel();
+    let inside = own.clone();
+    let is_dropped = move || {
+        let taken = inside.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let is_there = taken.is_some();
+        drop(taken);
+        is_there && done.send(()).is_ok()
+    };
+    if y % 4 < 2 {
+        drop(system.spawn(move || {
+            while !is_dropped() {
+                kernel::yield_now();
+            }
+        }));
+    } else {
+        drop(system.spawn_future(std::future::poll_fn(move |context| {
+            if is_dropped() {
+                return std::task::Poll::Ready(());
+            }
+            context.waker().wake_by_ref();
+            std::task::Poll::Pending
+        })));
+    }
+    *own.lock().unwrap_or_else(PoisonError::into_inner) = Some(system);
+    let _ = is_done.recv();
 }
 
 fn try_spawn(_: &Cx<'_>, x: u8, y: u8, z: u8) {
