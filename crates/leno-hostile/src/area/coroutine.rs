@@ -169,6 +169,7 @@ impl Drop for Looks {
 
 /// One that catches its exit and returns, while its handle is dropped.
 fn catches_exit(_: &Cx<'_>, _: u8, y: u8, z: u8) {
+    world::spend(20);
     let made = Builder::new().stack_size(128 << 10).coroutine(move |co, ()| {
         let held = Bomb::new(z);
         let _ = catch_unwind(AssertUnwindSafe(|| co.suspend(Looks(y))));
