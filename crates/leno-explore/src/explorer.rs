@@ -214,6 +214,13 @@ impl Explorer {
     /// # Errors
     /// When a run fails: how, and by which schedule.
     pub fn run(self, program: impl Fn() + Send + Sync + 'static) -> Result<Summary, Failure> {
+        if std::thread::panicking() {
+            // No run can be unwound on a thread that unwinds, so none would end by that.
+            let other = std::thread::spawn(move || self.run(program));
+            return other.join().unwrap_or_else(|_| {
+                Err(Failure::of_all("the exploration panicked".to_owned(), 0))
+            });
+        }
         hook::install();
         let is_exhaustive = matches!(self.how, How::Exhaustive { .. });
         let program: Program = Arc::new(program);

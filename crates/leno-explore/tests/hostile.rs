@@ -83,3 +83,31 @@ fn a_result_whose_destructor_panics_fails_the_run_and_no_more() {
     });
     assert_eq!(said, "'leaves it' panicked: a result's destructor panics");
 }
+
+#[test]
+fn an_exploration_that_is_begun_while_the_thread_unwinds_ends() {
+    struct Explores(std::sync::mpsc::Sender<String>);
+    impl Drop for Explores {
+        fn drop(&mut self) {
+            let explorer = Explorer::new().random(1).runs(1).most_operations(50).shrinks(1);
+            let explored = explorer.run(|| {
+                loop {
+                    let _ = std::panic::catch_unwind(|| {
+                        loop {
+                            leno_kernel::yield_now()
+                        }
+                    });
+                }
+            });
+            let _ = self.0.send(explored.unwrap_err().to_string());
+        }
+    }
+    let (tell, told) = std::sync::mpsc::channel();
+    let thread = std::thread::spawn(move || {
+        let _explores = Explores(tell);
+        panic!("unwinds");
+    });
+    let failure = told.recv_timeout(std::time::Duration::from_secs(120)).expect("it ends");
+    assert!(failure.contains("it did not end within 50 operations"), "{failure}");
+    assert!(thread.join().is_err());
+}
