@@ -82,7 +82,10 @@ impl<S: Schedule> Linked<S> {
     /// others are woken; its panic goes to the failure hook.
     #[inline(always)]
     pub(crate) fn wake(&self, tickets: Vec<S::Ticket>) {
-        if !tickets.is_empty() {
+        if !S::IS_PARALLEL {
+            // Nodes of sequential graphs have no wakers of others.
+            tickets.into_iter().for_each(|ticket| S::wake(&self.core, ticket));
+        } else if !tickets.is_empty() {
             user::each("a waker", tickets, |ticket| S::wake(&self.core, ticket));
         }
     }

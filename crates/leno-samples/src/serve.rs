@@ -226,3 +226,17 @@ fn accept(listener: &TcpListener, accepted: &Sender<TcpStream>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::client;
+
+    #[test]
+    fn addresses_of_one_client_are_one() {
+        let client = |text: &str| client(text.parse().expect("an address"));
+        assert_eq!(client("::ffff:10.0.0.1"), client("10.0.0.1"));
+        assert_ne!(client("10.0.0.2"), client("10.0.0.1"));
+        assert_eq!(client("2001:db8:1:2::1"), client("2001:db8:1:2:3:4:5:6"));
+        assert_ne!(client("2001:db8:1:2::1"), client("2001:db8:1:3::1"));
+    }
+}

@@ -3,6 +3,6 @@
 
 mod destructors;
 #[path = "../graph/nodes.rs"]
-#[allow(dead_code, unused_macros, reason = "shared with the other tests")]
+#[allow(dead_code, unused_imports, clippy::type_complexity, reason = "shared with the other tests")]
 mod nodes;
 mod reentry;

@@ -144,6 +144,77 @@ fn a_node_that_drops_its_graph_ends_when_it_has_run() {
     drops_its_graph!(Graph::nondeterministic().sequential());
 }
 
+/// Its cores end by themselves, since none of them can wait for itself.
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn a_node_that_drops_its_parallel_graph_ends_where_it_next_waits() {
+    macro_rules! drops_its_graph {
+        ($graph:expr) => {
+            for kind in 0..3 {
+                let mut graph = $graph;
+                let (tx, rx) = graph.channel(1);
+                let (out, last) = graph.channel(1);
+                graph.node("passes on", (rx, out), |cx, (rx, out)| {
+                    while let Some(number) = rx.receive(cx) {
+                        out.send(cx, number);
+                    }
+                });
+                let slot = Arc::new(Mutex::new(None));
+                let own = slot.clone();
+                let drops = move || {
+                    let run = own.lock().unwrap().take();
+                    drop(run);
+                };
+                let held = Arc::new(());
+                let kept = held.clone();
+                match kind {
+                    0 => graph.node("drops", tx, move |cx, tx| {
+                        let _kept = kept;
+                        tx.send(cx, 1);
+                        drops();
+                        while tx.send(cx, 2) {}
+                    }),
+                    1 => graph.stackless("drops", tx, move |cx, tx| async move {
+                        let _kept = kept;
+                        tx.send_async(&cx, 1).await;
+                        drops();
+                        while tx.send_async(&cx, 2).await {}
+                    }),
+                    _ => {
+                        let numbers = (1..).inspect(move |number| {
+                            let _kept = &kept;
+                            if *number == 2 {
+                                drops();
+                            }
+                        });
+                        graph.iterate("drops", tx, numbers)
+                    }
+                };
+                let run = graph.build().unwrap();
+                let rx = run.outlet(last);
+                *slot.lock().unwrap() = Some(run);
+                let halt = loop {
+                    match rx.checked_receive() {
+                        Ok(Some(_)) => {}
+                        other => break other,
+                    }
+                };
+                assert_eq!(halt, Err(Halt::Dropped), "{kind}");
+                assert!(slot.lock().unwrap().is_none());
+                drop(rx);
+                // The one that has dropped it ends where it next waits.
+                while Arc::strong_count(&held) > 1 {
+                    std::thread::yield_now();
+                }
+            }
+        };
+    }
+    in_a_child("reentry::a_node_that_drops_its_parallel_graph_ends_where_it_next_waits", || {
+        drops_its_graph!(Graph::deterministic().parallel(2));
+        drops_its_graph!(Graph::nondeterministic().parallel(2));
+    });
+}
+
 type Numbers = Outlet<Tap<u32, Sequential>>;
 
 /// Both when the graph runs it, and when its receiver asks it.
