@@ -120,6 +120,10 @@ impl Automaton {
         let mut from = 0;
         for _ in 0..most {
             let to = all.len();
+            if from == to {
+                // There are no longer ones.
+                break;
+            }
             for at in from..to {
                 let (trace, state) = all[at].clone();
                 for (event, next) in &self.states[state].edges {

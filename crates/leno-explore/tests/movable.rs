@@ -70,3 +70,8 @@ fn p48_futures_are_woken_and_cancelled_under_many_schedules() {
     }
     Explorer::new().pct(1, 3).runs(300).run(program).unwrap();
 }
+
+#[test]
+fn no_depth_is_too_large_to_begin_with() {
+    Explorer::new().pct(1, usize::MAX).runs(2).run(|| ()).unwrap();
+}

@@ -124,3 +124,8 @@ fn a_deep_text_is_read_once() {
     assert_eq!(control(&text), control("()"));
     assert_eq!(TooLarge::MOST_STEPS, 8_000_000);
 }
+
+#[test]
+fn traces_of_what_ends_are_found_however_long_they_may_be() {
+    assert_eq!(control("RW").automaton().traces(usize::MAX).len(), 3);
+}

@@ -27,6 +27,8 @@ pub(crate) struct Pct {
 
 /// Priorities by lot are above this, lowered ones below.
 const MIDDLE: u64 = 1 << 32;
+/// How many are put behind all others in a run, at most.
+const MOST: usize = 1 << 16;
 
 impl Pct {
     pub(crate) fn new(seed: u64, depth: usize) -> Pct {
@@ -69,7 +71,8 @@ impl Strategy for Pct {
         self.picks = 0;
         self.low = MIDDLE;
         self.changes.clear();
-        for _ in 1..self.depth {
+        // More than a run has picks change nothing.
+        for _ in 1..self.depth.min(MOST) {
             self.changes.push(self.lots.below(self.longest as usize) as u64 + 1);
         }
         true
