@@ -193,7 +193,7 @@ pub fn panic_hostile(z: u8) -> ! {
 }
 
 /// A payload whose `Drop` panics, once for each panic.
-struct Payload;
+pub struct Payload;
 
 impl Drop for Payload {
     fn drop(&mut self) {

@@ -75,6 +75,7 @@ unsafe fn assert_not_held(control: NonNull<Control>, what: &str) {
     // SAFETY: live by the contract.
     let block = unsafe { control.as_ref() };
     match find(control.as_ptr()) {
+        None if leno_context::is_planted("suspend-off-chain") => {}
         None => refuse(block, what),
         Some(is_held) if is_held => panic!(
             "{what} of {} {} (created at {}) was used by a coroutine of a system that runs on top of it, by \

@@ -13,7 +13,7 @@ use leno::kernel::{self, Co, JoinHandle, LocalSystem, Options, Reason, Sink, Sta
 
 use crate::area::Act;
 use crate::bomb::{self, Bomb, Later, Rule};
-use crate::canary::{Canary, Family};
+use crate::canary::{Canary, Family, violation};
 use crate::world::{self, Cx};
 
 /// The operations.
@@ -289,9 +289,12 @@ fn generator_scope(_: &Cx<'_>, x: u8, y: u8, z: u8) {
         scope(&Cx { co: Some(co), lent: None }, x, y, z);
         Bomb::new(z)
     });
-    let made = world::put(x, made);
+    let (made, own) = (world::put(x, made), kernel::current());
     for turn in 0..1 + y % 3 {
         drop(made.try_resume(Bomb::new(z.wrapping_add(turn))).map_err(|error| error.to_string()));
+        if kernel::current() != own {
+            violation("a coroutine goes on while another one is taken to run");
+        }
         kernel::yield_now();
     }
     drop(made);

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Mutex;
 use std::sync::{Arc, PoisonError};
-use std::task::Context;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use leno::kernel::{self, JoinHandle, Options, Reason, System};
@@ -12,7 +12,7 @@ use leno::kernel::{self, JoinHandle, Options, Reason, System};
 use crate::area::{Act, kernel::body};
 use crate::bomb::{self, Bomb, Later, Rule};
 use crate::canary::violation;
-use crate::world::{self, Cx};
+use crate::world::{self, Cx, Payload};
 
 /// The operations.
 pub const ACTS: &[Act] = &[
@@ -27,6 +27,7 @@ pub const ACTS: &[Act] = &[
     ("system_report", report),
     ("system_shutdown", shutdown),
     ("system_drop_inside", drop_inside),
+    ("system_outlives", outlives),
     ("try_spawn", try_spawn),
     ("respawn", respawn),
     ("help", help),
@@ -122,6 +123,33 @@ fn shutdown(_: &Cx<'_>, x: u8, _: u8, _: u8) {
     }
 }
 
+/// A future that is ready at once; its `Drop` panics.
+struct Ready(#[allow(dead_code, reason = "its `Drop` counts")] Payload);
+
+impl Future for Ready {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        Poll::Ready(())
+    }
+}
+
+/// A core drops a result, a closure or a future whose `Drop` panics. One that does not answer after that hangs.
+fn outlives(_: &Cx<'_>, _: u8, y: u8, _: u8) {
+    world::spend(5);
+    let Ok(system) = System::new(1) else { return };
+    match y % 3 {
+        0 => drop(system.spawn(|| Payload)),
+        1 => drop(system.spawn_future(Ready(Payload))),
+        _ => {
+            let captured = Payload;
+            let handle = system.spawn(move || drop(captured));
+            handle.cancel();
+        }
+    }
+    let _ = system.spawn(|| 5).join();
+}
+
 /// A system whose last handle is dropped by a coroutine or a future of its own. One that waits for itself hangs.
 fn drop_inside(_: &Cx<'_>, _: u8, y: u8, _: u8) {
     let Ok(system) = System::new(1 + usize::from(y % 2)) else { return };
@@ -143,10 +171,10 @@ fn drop_inside(_: &Cx<'_>, _: u8, y: u8, _: u8) {
     } else {
         drop(system.spawn_future(std::future::poll_fn(move |context| {
             if is_dropped() {
-                return std::task::Poll::Ready(());
+                return Poll::Ready(());
             }
             context.waker().wake_by_ref();
-            std::task::Poll::Pending
+            Poll::Pending
         })));
     }
     *own.lock().unwrap_or_else(PoisonError::into_inner) = Some(system);
