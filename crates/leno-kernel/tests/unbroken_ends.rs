@@ -351,3 +351,21 @@ fn a_movable_future_may_spawn_eagerly() {
         assert_eq!(spawned.join().unwrap().unwrap(), 5);
     });
 }
+
+#[test]
+fn nobody_waits_for_a_stack_that_can_never_be_had() {
+    bounded(|| {
+        let system = LocalSystem::new();
+        let sleeps = system.spawn(|| sleep(Duration::from_millis(1)));
+        let huge = Options::new().stack_size(usize::MAX);
+        match system.spawn_with(&huge, || 5) {
+            Ok(never) => {
+                system.run().unwrap();
+                assert!(never.join().is_err());
+            }
+            Err(error) => assert!(error.to_string().contains("the largest has"), "{error}"),
+        }
+        system.run().unwrap();
+        sleeps.join().unwrap();
+    });
+}

@@ -7,6 +7,7 @@
 use core::task::{Context, Poll};
 use std::sync::Arc;
 
+use leno_context::stack::StackError;
 use leno_context::{last_words, user};
 
 use super::{Body, Core, Exit, Task};
@@ -132,17 +133,12 @@ impl Core {
         }
     }
 
-    /// There is no stack: it waits until one of those who have one has ended, if there is any.
+    /// There is no stack: it waits until one of those who have one has ended, if that can help.
     #[cold]
-    fn no_stack(
-        &self,
-        co: Co,
-        task: &Task,
-        error: &leno_context::stack::StackError,
-        closure: Closure<'static>,
-    ) {
-        let other = self.tasks.iter().any(|(_, task)| !task.seat.is_free());
-        if other {
+    fn no_stack(&self, co: Co, task: &Task, error: &StackError, closure: Closure<'static>) {
+        let has_stack = |task: &Task| !task.seat.is_free();
+        let is_possible = !matches!(error, StackError::TooLarge { .. });
+        if is_possible && self.tasks.iter().any(|(_, task)| has_stack(task)) {
             task.body.set(Body::Closure(closure));
             self.make_ready(co, task, Why::Yielded, Hint::Back);
             return;
