@@ -57,12 +57,17 @@ fn allocations(count: usize, room: usize) -> usize {
     COUNT.get() - before
 }
 
-/// How much `times` calls leave behind, when a few have been made before.
+/// How much `times` calls leave behind, when a few have been made before. The least of three attempts: the thread of
+/// the test harness may allocate during one of them.
 fn left_behind(times: isize, mut call: impl FnMut()) -> isize {
-    (0..5).for_each(|_| call());
-    let before = LIVE.load(Relaxed);
-    (0..times).for_each(|_| call());
-    LIVE.load(Relaxed) - before
+    let mut attempt = || {
+        (0..5).for_each(|_| call());
+        let before = LIVE.load(Relaxed);
+        (0..times).for_each(|_| call());
+        LIVE.load(Relaxed) - before
+    };
+    let attempts = [attempt(), attempt(), attempt()];
+    attempts.into_iter().min_by_key(|left| left.abs()).expect("three of them")
 }
 
 macro_rules! squares {
