@@ -21,6 +21,8 @@ use crate::state::Counters;
 /// starts when something is first expected from it, or for it. Dropping it ends all its nodes, so keep it
 /// while its ends are used: an [`Outlet`] whose graph was dropped before everything was sent panics, for
 /// what it has given is not all. Dropping it raises no panic of a node; [`finish`](Run::finish) does.
+/// If destructors of what is dropped with it panic, the rest is dropped all the same: a sequential graph then goes on
+/// with the first panic; in a parallel one it is a failure of the node's coroutine.
 pub struct Run<D: Determinism, S: Schedule> {
     pub(crate) core: S::Core,
     /// All its channels; what runs it does not keep them.
