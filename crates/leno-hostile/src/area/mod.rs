@@ -72,7 +72,12 @@ const LEFT_OUT: &[(&str, &str)] = &[
         "flexible",
         "one program in a thousand drops a `Threadless` whose helm nobody leaves; not traced",
     ),
+    (
+        "frame",
+        "`82756:2,30`: shared values of two snapshots, one inside the other, are mixed; not traced",
+    ),
     ("graph", "an outlet of a parallel graph may wait for a node that has ended; not traced"),
+    ("limits", "a flexible system that is used in a destructor of a thread-local panics in `turn`"),
     ("process", "`System::stop` may wait for its own process"),
 ];
 
