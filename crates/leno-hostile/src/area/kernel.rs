@@ -230,7 +230,10 @@ impl Drop for Untaken<'_> {
     fn drop(&mut self) {
         self.held.0.check();
         if let Some(owner) = self.owner.filter(|_| world::has_fuel()) {
-            world::quietly(|| drop(kernel::attach(owner).map_err(|error| error.to_string())));
+            // Only a coroutine with a stack can attach.
+            let eager = Options::new().stack_size(128 << 10).start(Start::Eager);
+            let attach = move || drop(kernel::attach(owner).map_err(|error| error.to_string()));
+            world::quietly(|| drop(kernel::try_spawn_local(&eager, attach)));
         }
         self.held.0.check();
     }
