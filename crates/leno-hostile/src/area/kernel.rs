@@ -245,7 +245,7 @@ fn scope(cx: &Cx<'_>, x: u8, y: u8, z: u8) {
     }
     let (ground, family) = (Canary::new(), Family::default());
     let cx = Cx { lent: Some(ground.lend()), ..*cx };
-    let owner = kernel::current().filter(|_| y % 2 == 0);
+    let owner = kernel::current().filter(|_| y % 2 == 1);
     kernel::scope(|s| {
         let mut handles = Vec::new();
         for turn in 0..1 + x % 3 {
