@@ -79,6 +79,10 @@ const LEFT_OUT: &[(&str, &str)] = &[
     ("graph", "an outlet of a parallel graph may wait for a node that has ended; not traced"),
     ("limits", "a flexible system that is used in a destructor of a thread-local panics in `turn`"),
     ("process", "`System::stop` may wait for its own process"),
+    (
+        "system",
+        "a body may end where no core runs it, an internal panic in `spawn::finish`; not traced",
+    ),
 ];
 
 /// Returns the names of the areas that programs are about.
