@@ -1,15 +1,21 @@
 //! What an observer is told.
 
 use core::fmt;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::{Party, Refusal, Rule, Snapshot};
 
+type Call = dyn FnMut(&Event, Option<&Snapshot>) + Send;
+
 /// Is told what happens, in that order.
 pub(crate) struct Observer {
-    pub(crate) call: Box<dyn FnMut(&Event, Option<&Snapshot>) + Send>,
+    pub(crate) call: Box<Call>,
     pub(crate) wants_snapshots: bool,
 }
+
+/// What an observer is to be told, each with the state after it if it wants that.
+pub(crate) type Events = VecDeque<(Event, Option<Snapshot>)>;
 
 /// Something has happened in a system: a rule was applied, or an operation was refused.
 #[derive(Clone, PartialEq, Eq)]

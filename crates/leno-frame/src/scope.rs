@@ -38,6 +38,8 @@ pub(crate) struct Reading {
 pub(crate) enum Tables {
     Writing(Written),
     Reading(Reading),
+    /// Nothing is restored: samples are read, to look at a type, maybe while something is restored further out.
+    Looking,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -59,7 +61,7 @@ impl Open {
     fn kind(&self) -> Kind {
         match self.tables {
             Tables::Writing(_) => Kind::Writing,
-            Tables::Reading(_) => Kind::Reading,
+            Tables::Reading(_) | Tables::Looking => Kind::Reading,
         }
     }
 }
@@ -87,6 +89,11 @@ pub(crate) fn write() -> Scope {
 
 pub(crate) fn read(bindings: &Bindings) -> Scope {
     open(Tables::Reading(Reading { bindings: bindings.clone(), ..Reading::default() }))
+}
+
+/// Until it ends, what is read on this stack by a deserializer that cannot be asked has no tables.
+pub(crate) fn look() -> Scope {
+    open(Tables::Looking)
 }
 
 // The functions below that use thread-locals are not inlined: user code between two of them may change threads.
@@ -147,6 +154,7 @@ fn dispose(tables: Tables) {
             shared.into_values().for_each(user::dispose);
             user::dispose(bindings);
         }
+        Tables::Looking => {}
     }
 }
 
@@ -228,7 +236,8 @@ fn by_stack(kind: Kind) -> Result<Option<u64>, String> {
         if all.peek().is_none() {
             return Ok(None);
         }
-        all.find(|entry| entry.owner == running).map(|entry| Some(entry.id)).ok_or_else(unclear)
+        let entry = all.find(|entry| entry.owner == running).ok_or_else(unclear)?;
+        Ok((!matches!(entry.tables, Tables::Looking)).then_some(entry.id))
     })
 }
 
@@ -257,7 +266,7 @@ fn with<R>(id: u64, with: impl FnOnce(&mut Open) -> Option<R>) -> Option<R> {
 pub(crate) fn with_written<R>(id: u64, then: impl FnOnce(&mut Written) -> R) -> Option<R> {
     with(id, |entry| match &mut entry.tables {
         Tables::Writing(written) => Some(then(written)),
-        Tables::Reading(_) => None,
+        Tables::Reading(_) | Tables::Looking => None,
     })
 }
 
@@ -266,7 +275,7 @@ pub(crate) fn with_written<R>(id: u64, then: impl FnOnce(&mut Written) -> R) -> 
 pub(crate) fn with_reading<R>(id: u64, then: impl FnOnce(&mut Reading) -> R) -> Option<R> {
     with(id, |entry| match &mut entry.tables {
         Tables::Reading(reading) => Some(then(reading)),
-        Tables::Writing(_) => None,
+        Tables::Writing(_) | Tables::Looking => None,
     })
 }
 

@@ -13,6 +13,7 @@ use serde_reflection::{Samples, Tracer, TracerConfig};
 
 use crate::describe::id_of;
 use crate::error::panic_text;
+use crate::scope;
 
 thread_local! {
     static KNOWN: RefCell<HashMap<TypeId, u32>> = RefCell::default();
@@ -54,6 +55,7 @@ pub(crate) fn describe<T: DeserializeOwned + 'static>() -> String {
 
 fn trace<T: DeserializeOwned + 'static>() -> String {
     let traced = user::call(|| {
+        let _no_tables = scope::look();
         let mut tracer = Tracer::new(TracerConfig::default());
         let (format, _) = tracer.trace_type::<T>(&Samples::new()).ok()?;
         let known = tracer.registry().ok()?;

@@ -25,15 +25,13 @@
 //! A policy that never returns keeps its coroutine, or its system, from going on; everyone who was to be woken
 //! was, and the system can be looked at and stopped.
 
-use std::collections::VecDeque;
-
 use leno_kernel::policy::{Candidate, Choice, ChoiceKind};
 use leno_kernel::{Co, choose, thread_number, who};
 
 use super::{Id, Next, Request, Table};
-use crate::event::{Event, Observer};
+use crate::State;
+use crate::event::{Events, Observer};
 use crate::policy::{Pending, Schedule, Serve, Waiting};
-use crate::{Snapshot, State};
 
 /// How often a policy is asked again because what it was asked about has changed.
 const ROUNDS: u32 = 16;
@@ -189,9 +187,7 @@ impl Table {
     }
 
     /// T1.
-    pub(crate) fn take_events(
-        &mut self,
-    ) -> Option<(Observer, VecDeque<(Event, Option<Snapshot>)>)> {
+    pub(crate) fn take_events(&mut self) -> Option<(Observer, Events)> {
         let observer = self.observer.take_if(|_| !self.events.is_empty())?;
         Some((observer, core::mem::take(&mut self.events)))
     }

@@ -31,10 +31,10 @@ use std::task::Waker;
 use leno_kernel::{Co, Waiter, user};
 
 use crate::call::AnyCall;
-use crate::event::{Event, Observer, What};
+use crate::event::{Event, Events, Observer, What};
 use crate::party::{Outsider, Party};
 use crate::policy::{Pending, Schedule, Serve};
-use crate::{Label, Rule, Snapshot, State};
+use crate::{Label, Rule, State};
 
 pub(crate) use ask::{Asker, Question, Undecided};
 pub(crate) use end::Ending;
@@ -92,7 +92,7 @@ pub(crate) struct Table {
     is_observed: bool,
     wants_snapshots: bool,
     /// What it is to be told.
-    events: VecDeque<(Event, Option<Snapshot>)>,
+    events: Events,
     /// Those that could serve one of several requests, which a policy has to choose.
     undecided: Vec<Id>,
     /// The number of the next request.
