@@ -228,3 +228,60 @@ fn a_type_of_which_a_sample_panics_when_it_is_dropped_is_stored() {
         assert_eq!(co.resume(&mut (), ()), State::Complete(7));
     }
 }
+
+#[resumable]
+async fn shares(co: &mut Co<u32>, text: String) -> bool {
+    let one = Shared::new(text);
+    let (two, same) = (Shared::new("other".to_string()), one.clone());
+    co.suspend(1).await;
+    one.same(&same) && !one.same(&two) && **two == *"other"
+}
+
+/// Stores and restores another coroutine when it is read.
+#[derive(Serialize)]
+struct Nests;
+
+impl<'de> Deserialize<'de> for Nests {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        <()>::deserialize(deserializer)?;
+        let (mut inner, _) = Resumable::start(&mut (), shares, ("inner".to_string(),));
+        let image = inner.snapshot(Format::Postcard).unwrap();
+        let mut inner =
+            Resumable::<u32, (), bool>::restore(shares, &image, &Options::new()).unwrap();
+        assert_eq!(inner.resume(&mut (), ()), State::Complete(true));
+        Ok(Nests)
+    }
+}
+
+#[resumable]
+async fn nesting(co: &mut Co<u32>) -> bool {
+    let one = Shared::new("one".to_string());
+    let nests = Nests;
+    let (two, same) = (Shared::new("two".to_string()), one.clone());
+    co.suspend(1).await;
+    drop(nests);
+    one.same(&same) && !one.same(&two) && **one == *"one" && **two == *"two"
+}
+
+#[test]
+fn shared_values_are_not_mixed_with_samples_of_types_that_are_looked_at_meanwhile() {
+    // On a thread of its own, which has looked at no type yet.
+    for format in [Format::Json, Format::Postcard] {
+        let thread = std::thread::spawn(move || {
+            let (mut co, _) = Resumable::start(&mut (), nesting, ());
+            let image = co.snapshot(Format::Json).unwrap();
+            let image = match format {
+                Format::Json => image,
+                _ => co.snapshot(format).unwrap(),
+            };
+            let restore = move || {
+                let mut co =
+                    Resumable::<u32, (), bool>::restore(nesting, &image, &Options::new()).unwrap();
+                assert_eq!(co.resume(&mut (), ()), State::Complete(true));
+            };
+            restore();
+            std::thread::spawn(restore).join().unwrap();
+        });
+        thread.join().unwrap();
+    }
+}
