@@ -14,7 +14,7 @@ use crate::call::{AnyCall, Call, Types, refused};
 use crate::call_future::CallFuture;
 use crate::shared::Shared;
 use crate::snapshot::Seen;
-use crate::table::{Id, Table};
+use crate::table::Id;
 use crate::{CallError, Party, Refusal, State, helm, turn};
 
 /// A coroutine that threads and coroutines can call: with a `P`, and it answers with an `R`.
@@ -64,7 +64,7 @@ struct Named {
 
 impl Drop for Named {
     fn drop(&mut self) {
-        self.shared.operate(|table| table.forget(self.id));
+        self.shared.operate_as_scheduler(|table| table.forget(self.id));
     }
 }
 
@@ -297,12 +297,20 @@ impl<P: Send + 'static, R: Send + 'static> Flexible<P, R> {
     /// C4 of [`helm`]. Whether it had the helm, and its call may be settled now.
     pub(crate) fn steer(&self, call: &Call<P, R>, limit: Option<Time>) -> bool {
         let is_late = limit.is_some_and(|limit| now() >= limit);
-        let _steers = turn::steers(self.shared());
-        let takes_helm = !is_late && self.shared().operate(Table::take_helm);
-        if takes_helm {
-            helm::steer(self.shared(), None, limit, || call.is_settled());
+        let steers = turn::steers(self.shared());
+        let takes_helm = !is_late && self.shared().take_helm();
+        match steers {
+            Some(_steers) if takes_helm => {
+                helm::steer(self.shared(), None, limit, || call.is_settled());
+                true
+            }
+            // It cannot steer itself, and is answered by one who can.
+            None if takes_helm => {
+                helm::send_helper(self.shared());
+                false
+            }
+            _ => false,
         }
-        takes_helm
     }
 
     /// The same for a future: the call is made when it is first polled, and withdrawn when it is dropped.

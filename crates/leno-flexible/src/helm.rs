@@ -235,7 +235,7 @@ pub(crate) fn send_helper(shared: &Arc<Shared>) {
 pub(crate) fn sweep(shared: &Arc<Shared>) {
     let _steers = turn::steers(shared);
     loop {
-        let body = shared.operate(|table| {
+        let body = shared.operate_as_scheduler(|table| {
             let body = table.take_body();
             if body.is_none() {
                 table.leave_helm();
@@ -254,14 +254,14 @@ pub(crate) fn sweep(shared: &Arc<Shared>) {
 /// Ends a system, and waits until its bodies are dropped, unless one of them does this itself, a future, or code
 /// that is called by whoever steers: then that one sees to it.
 pub(crate) fn stop_and_sweep(shared: &Arc<Shared>) {
-    shared.operate(Table::stop);
+    shared.operate_as_scheduler(Table::stop);
     if turn::coroutine(shared).is_some() {
         return;
     }
     // One that cannot wait leaves it to whoever steers.
     let waiter = can_park().then(Waiter::current);
     loop {
-        let is_taken = shared.operate(|table| {
+        let is_taken = shared.operate_as_scheduler(|table| {
             let is_free = !core::mem::replace(&mut table.is_steered, true);
             if !is_free {
                 table.awaits_helm.extend(waiter.clone());

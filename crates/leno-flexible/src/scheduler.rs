@@ -20,7 +20,7 @@ use leno_kernel::{
 };
 
 use crate::shared::Shared;
-use crate::table::{Id, Next};
+use crate::table::{Id, Next, Table};
 
 /// Wakes the scheduler for its sink.
 struct Rouser(Co);
@@ -37,7 +37,7 @@ struct Guard<'a>(&'a Shared);
 
 impl Drop for Guard<'_> {
     fn drop(&mut self) {
-        self.0.operate(|table| table.stop());
+        self.0.operate_as_scheduler(Table::stop);
     }
 }
 

@@ -158,7 +158,7 @@ impl Shared {
     /// The same from outside: whoever schedules has to be told, if there is something to do.
     pub(crate) fn operate_from_outside<T>(self: &Arc<Self>, f: impl FnOnce(&mut Table) -> T) -> T {
         // If there is no home core, the helm may be a helper's, who is sent after code of users was called.
-        let _steers = self.is_threadless.then(|| turn::steers(self));
+        let _steers = self.is_threadless.then(|| turn::steers(self)).flatten();
         let ((result, next), has_questions) = self.operate_quietly(|table| {
             let result = f(table);
             // Nobody is told before policies and the observer were: they see it first.
@@ -291,6 +291,12 @@ impl Shared {
         }
     }
 
+    /// C4 of [`helm`]: takes the helm, if somebody could be scheduled and nobody has it. Nobody is asked or told of
+    /// anything that could raise while it is held.
+    pub(crate) fn take_helm(&self) -> bool {
+        self.lock().take_helm()
+    }
+
     /// Schedules one of those who wait.
     pub(crate) fn schedule(&self) -> Next {
         let mut next = self.operate_as_scheduler(Table::schedule);
@@ -340,7 +346,10 @@ impl Shared {
         let in_world = world::is_here();
         let mut caller = Some(Caller { from, call });
         // From when it takes the helm: what the operation leaves is code of users.
-        let _steers = turn::steers(self);
+        let Some(_steers) = turn::steers(self) else {
+            let Caller { from, call } = caller.take().expect("nobody has called yet");
+            return self.operate_from_outside(|table| table.call_from_outside(from, m, call));
+        };
         let (first, has_questions) = self.operate_quietly(|table| {
             // In a world others may do something first.
             if !in_world && let Some(next) = table.call_directly(m, &mut caller) {

@@ -67,6 +67,15 @@ impl Turn {
 
 thread_local!(static TURNS: RefCell<Vec<Turn>> = const { RefCell::new(Vec::new()) });
 
+/// Calls `f`, which calls no code of users, with what this thread has; `None` when that is gone, at its end.
+#[inline]
+fn with<T, R>(
+    key: &'static std::thread::LocalKey<RefCell<Vec<T>>>,
+    f: impl FnOnce(&mut Vec<T>) -> Option<R>,
+) -> Option<R> {
+    key.try_with(|list| f(&mut list.borrow_mut())).ok().flatten()
+}
+
 /// Ends a turn when it goes.
 pub(crate) struct Ends {
     system: usize,
@@ -76,7 +85,7 @@ pub(crate) struct Ends {
 impl Ends {
     /// What is still to be performed, once.
     pub(crate) fn take_leave(&self) -> Option<Leave> {
-        TURNS.with_borrow_mut(|turns| {
+        with(&TURNS, |turns| {
             let place = self.place(turns)?;
             turns[place].take_leave()
         })
@@ -90,7 +99,7 @@ impl Ends {
     }
 
     fn remove(&self) -> Option<Turn> {
-        TURNS.with_borrow_mut(|turns| {
+        with(&TURNS, |turns| {
             let place = self.place(turns)?;
             if place + 1 == turns.len() { turns.pop() } else { Some(turns.remove(place)) }
         })
@@ -120,27 +129,30 @@ pub(crate) struct Steers((Option<Co>, usize));
 impl Drop for Steers {
     #[inline(never)]
     fn drop(&mut self) {
-        STEERED.with_borrow_mut(|steered| {
-            if let Some(place) = steered.iter().rposition(|own| *own == self.0) {
-                steered.remove(place);
-            }
+        with(&STEERED, |steered| {
+            let place = steered.iter().rposition(|own| *own == self.0)?;
+            Some(steered.remove(place))
         });
     }
 }
 
-/// The calling code steers this system, and calls code of users also between turns.
+/// The calling code steers this system, and calls code of users also between turns. `None` where it cannot steer: in
+/// a destructor of a thread-local, at the end of its thread.
 #[inline(never)]
-pub(crate) fn steers(shared: &Arc<Shared>) -> Steers {
+pub(crate) fn steers(shared: &Arc<Shared>) -> Option<Steers> {
     let own = (here(), address(shared));
-    STEERED.with_borrow_mut(|steered| steered.push(own));
-    Steers(own)
+    with(&TURNS, |_| Some(()))?;
+    with(&STEERED, |steered| {
+        steered.push(own);
+        Some(Steers(own))
+    })
 }
 
 /// Whether the calling code was called by one who steers this system.
 #[inline(never)]
 pub(crate) fn is_steering(shared: &Arc<Shared>) -> bool {
     let own = (here(), address(shared));
-    STEERED.with_borrow(|steered| steered.contains(&own))
+    with(&STEERED, |steered| steered.contains(&own).then_some(())).is_some()
 }
 
 fn here() -> Option<Co> {
@@ -161,14 +173,17 @@ pub(crate) fn begin(
 ) -> Ends {
     let (system, waker) = (address(shared), waker.map(Waker::data));
     let turn = Turn { steered_by: here(), system, id, number, call, waker, end: End::Open };
-    TURNS.with_borrow_mut(|turns| turns.push(turn));
+    with(&TURNS, |turns| {
+        turns.push(turn);
+        Some(())
+    });
     Ends { system, number }
 }
 
 /// The innermost turn of the calling code.
 #[inline(never)]
 fn innermost<T>(f: impl FnOnce(&mut Turn) -> Option<T>) -> Option<T> {
-    TURNS.with_borrow_mut(|turns| {
+    with(&TURNS, |turns| {
         let own = (!turns.is_empty()).then(here)?;
         turns.iter_mut().rev().find(|turn| turn.steered_by == own).and_then(f)
     })

@@ -550,3 +550,33 @@ fn a_policy_of_requests_is_asked_about_those_that_are_there() {
         assert_eq!(asked.lock().unwrap()[..2], [2, 3], "it is asked again about three");
     });
 }
+
+/// By then the thread has lost what tells it whose turn it is, so it cannot steer itself.
+#[test]
+fn a_call_in_the_destructor_of_a_thread_local_is_answered() {
+    struct Last(Flexible<u32, u32>, mpsc::Sender<Result<u32, String>>);
+    impl Drop for Last {
+        fn drop(&mut self) {
+            let answer = self.0.call(1).map_err(|error| error.to_string());
+            self.1.send(answer).unwrap();
+        }
+    }
+    thread_local!(static LAST: std::cell::RefCell<Option<Last>> = const { std::cell::RefCell::new(None) });
+    in_time(|| {
+        let system = Threadless::new();
+        let adds = system.create("adds", |mut me: AsyncMe<u32, u32>| async move {
+            loop {
+                let n = me.parameter().unwrap_or(0);
+                me.detach(n + 1).await;
+            }
+        });
+        let (tell, told) = mpsc::channel();
+        let thread = thread::spawn(move || {
+            LAST.set(Some(Last(adds.clone(), tell)));
+            // After that one, so what it uses goes before that one.
+            assert_eq!(adds.call(4).unwrap(), 5);
+        });
+        thread.join().unwrap();
+        assert_eq!(told.recv().unwrap().unwrap(), 2);
+    });
+}
