@@ -39,7 +39,7 @@ struct Inner<P, R> {
     parameter: Option<P>,
     answer: Option<Result<R, CallError>>,
     /// What was put here when the system ended, and is dropped with the call, not under a lock.
-    void: Option<Box<Result<R, CallError>>>,
+    void: Vec<Result<R, CallError>>,
     waiter: Option<Waiter>,
 }
 
@@ -67,8 +67,12 @@ pub(crate) trait AnyCall: Send + Sync {
 impl<P, R> Call<P, R> {
     pub(crate) fn new(parameter: P, waiter: Option<Waiter>) -> Call<P, R> {
         let has_waiter = AtomicBool::new(waiter.is_some());
-        let inner =
-            Mutex::new(Inner { parameter: Some(parameter), answer: None, void: None, waiter });
+        let inner = Mutex::new(Inner {
+            parameter: Some(parameter),
+            answer: None,
+            void: Vec::new(),
+            waiter,
+        });
         Call { is_settled: AtomicBool::new(false), has_waiter, inner }
     }
 
@@ -108,14 +112,13 @@ impl<P, R> Call<P, R> {
         user::discard(before);
     }
 
-    /// Puts the answer here, for when the call is settled.
+    /// Puts the answer here, for when the call is settled. If it was settled meanwhile, as its system has ended, the
+    /// answer is void. Nothing is dropped here, where code of users must not run.
     pub(crate) fn put(&self, answer: Result<R, CallError>) {
-        debug_assert!(!self.is_settled(), "a call is settled once");
         let mut inner = self.lock();
-        let void = inner.answer.replace(answer).map(Box::new);
-        let before = core::mem::replace(&mut inner.void, void);
-        drop(inner);
-        drop(before);
+        let is_void = self.is_settled();
+        let void = if is_void { Some(answer) } else { inner.answer.replace(answer) };
+        inner.void.extend(void);
     }
 }
 

@@ -580,3 +580,18 @@ fn a_call_in_the_destructor_of_a_thread_local_is_answered() {
         assert_eq!(told.recv().unwrap().unwrap(), 2);
     });
 }
+
+#[test]
+fn an_answer_after_the_end_of_its_system_is_void() {
+    in_time(|| {
+        let system = Arc::new(Threadless::new());
+        let own = Arc::downgrade(&system);
+        let stops = system.create("stops", |mut me: AsyncMe<u32, u32>| async move {
+            own.upgrade().expect("its caller has it").stop();
+            me.detach(7).await;
+        });
+        let stopped = stops.call(1).unwrap_err();
+        assert!(matches!(stopped, leno_flexible::CallError::Refused(_)), "{stopped}");
+        assert!(system.failures().is_empty());
+    });
+}
