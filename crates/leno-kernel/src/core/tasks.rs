@@ -214,11 +214,12 @@ impl Tasks {
         self.highest_generation.get() + 1
     }
 
-    /// The coroutine, if it is alive.
+    /// The generation that a slot's first coroutine has.
     pub(crate) fn first_generation(&self) -> u32 {
         self.first_generation
     }
 
+    /// The coroutine, if it is alive.
     #[inline(always)]
     pub(crate) fn get(&self, co: Co) -> Option<&Task> {
         let task = self.slots.get(co.slot())?;
