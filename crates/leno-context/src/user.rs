@@ -25,7 +25,7 @@ use core::mem;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use crate::unwind;
+use crate::{control, unwind};
 
 mod lock;
 
@@ -56,9 +56,10 @@ impl Panic {
         &**self.0.as_ref().expect("it is taken once")
     }
 
-    /// Whether it is the exit of a coroutine.
+    /// Whether it is the exit of a coroutine around the calling code. Where there is none, as in a thread of leno's
+    /// own, the payload of an exit that was caught elsewhere and raised again is one like any other.
     pub fn is_exit(&self) -> bool {
-        unwind::is_exit(self.payload())
+        !control::current().is_null() && unwind::is_exit(self.payload())
     }
 
     /// Returns the message, if the payload is a string.

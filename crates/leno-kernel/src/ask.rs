@@ -40,22 +40,38 @@ pub(crate) enum Answer<R> {
 
 pub(crate) struct Pending<R> {
     bell: Bell,
-    answer: Mutex<Option<R>>,
+    answer: Mutex<Slot<R>>,
+}
+
+/// What has become of a question.
+enum Slot<R> {
+    Open,
+    Answered(R),
+    /// Nobody waits any more.
+    GivenUp,
 }
 
 /// Asks the core of a mailbox. If this thread runs that core it answers at once: its mail would not
-/// be read while the calling code waits.
+/// be read while the calling code waits. An answer that comes too late is given to `take_back`, on the core.
 pub(crate) fn ask<R: Send + 'static>(
     mailbox: &Mailbox,
     question: impl Fn(&Core) -> R + Send + 'static,
+    take_back: fn(&Core, R),
 ) -> Answer<R> {
     if let Some(answer) = entered::with_core(mailbox.number, &question) {
         return Answer::Here(answer);
     }
-    let pending = Arc::new(Pending { bell: Bell::new(), answer: Mutex::new(None) });
+    let pending = Arc::new(Pending { bell: Bell::new(), answer: Mutex::new(Slot::Open) });
     let ring = RingAtEnd(pending.clone());
     mailbox.send(Message::Run(Box::new(move |core| {
-        *lock(&ring.0.answer) = Some(question(core));
+        let answer = question(core);
+        let mut slot = lock(&ring.0.answer);
+        if matches!(*slot, Slot::Open) {
+            *slot = Slot::Answered(answer);
+        } else {
+            drop(slot);
+            take_back(core, answer);
+        }
     })));
     Answer::Later(pending)
 }
@@ -76,7 +92,10 @@ impl<R> Answer<R> {
             Answer::Here(answer) => Some(answer),
             Answer::Later(pending) => {
                 pending.bell.wait_for(deadline.left());
-                lock(&pending.answer).take()
+                match core::mem::replace(&mut *lock(&pending.answer), Slot::GivenUp) {
+                    Slot::Answered(answer) => Some(answer),
+                    Slot::Open | Slot::GivenUp => None,
+                }
             }
         }
     }

@@ -3,11 +3,16 @@
 //! Helpers are shared by the whole process. One is started when a closure waits and none is free, up
 //! to [`MOST`]; one that has had nothing to do for ten seconds ends.
 
+use core::cell::RefCell;
 use core::time::Duration;
 use std::collections::VecDeque;
 use std::panic::resume_unwind;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
+use leno_coroutine::Local;
+
+use crate::raw::entered;
+use crate::system::Team;
 use crate::user::{self, Panic};
 use crate::wait::{self, Waiter, Wake};
 use crate::{Reason, heritage, world};
@@ -59,8 +64,11 @@ pub fn blocking<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> T 
     if wait::current().is_none() {
         return f();
     }
-    let (waiter, heritage) = (Waiter::current(), heritage::current());
-    let f = move || heritage::with(heritage, f);
+    let (waiter, heritage, teams) = (Waiter::current(), heritage::current(), teams());
+    let f = move || {
+        let _served = Served::begin(teams);
+        heritage::with(heritage, f)
+    };
     let call = Arc::new(Call { state: Mutex::new(Stage::Waiting(f)), waiter });
     let job = call.clone();
     help(move || job.run());
@@ -85,6 +93,32 @@ pub fn blocking<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> T 
             _ => {}
         }
     }
+}
+
+/// The teams whose cores wait for the closure that a thread runs for one of their coroutines.
+static SERVED: Local<RefCell<Vec<Arc<Team>>>> = Local::new(RefCell::default);
+
+/// Puts back what was served before.
+struct Served(Vec<Arc<Team>>);
+
+impl Served {
+    fn begin(teams: Vec<Arc<Team>>) -> Served {
+        Served(SERVED.with(|served| served.replace(teams)))
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let before = core::mem::take(&mut self.0);
+        drop(SERVED.with(|served| served.replace(before)));
+    }
+}
+
+/// The teams that do not go on while the calling code blocks.
+pub(crate) fn teams() -> Vec<Arc<Team>> {
+    let mut teams = entered::teams();
+    teams.extend(SERVED.with(|served| served.borrow().clone()));
+    teams
 }
 
 /// Has a helper thread run a closure, and does not wait for it; in a world, a thread of that one. For

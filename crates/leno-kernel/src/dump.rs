@@ -78,8 +78,8 @@ impl Core {
         CoreDump {
             core: self.mailbox.number,
             is_team: false,
-            now: self.platform.now(),
-            is_virtual: self.platform.is_virtual(),
+            now: self.now_in_operation(),
+            is_virtual: self.is_virtual,
             policy: self.policy_name(),
             report: self.survey(depth),
             title: self.window.title.clone(),
@@ -121,7 +121,8 @@ impl Dump {
             .into_iter()
             .map(|(mailbox, window)| {
                 // Nobody reads its mail; whoever has the system can ask it.
-                let answer = window.is_run().then(|| ask(mailbox, move |core| core.dump(depth)));
+                let answer =
+                    window.is_run().then(|| ask(mailbox, move |core| core.dump(depth), |_, _| ()));
                 (window, answer)
             })
             .collect();

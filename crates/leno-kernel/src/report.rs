@@ -64,6 +64,12 @@ impl Core {
         Report { failures: self.failures.take(), ..self.survey(Depth::States) }
     }
 
+    /// A report has come too late for whoever has asked for it: its failures are for the next one.
+    pub(crate) fn take_back(&self, report: Report) {
+        let mut failures = self.failures.borrow_mut();
+        failures.splice(..0, report.failures);
+    }
+
     /// The same without failures, which stay.
     pub(crate) fn survey(&self, depth: Depth) -> Report {
         let counts = self.counts.get();

@@ -1,9 +1,11 @@
 //! Spawning: the bodies that a core runs.
 
+use core::any::Any;
 use core::panic::Location;
 use std::sync::Arc;
 
 use leno_context::{last_words, unwind};
+use leno_coroutine::floor;
 
 use crate::co::SLOTS;
 use crate::core::{Body, Core, Membership};
@@ -127,13 +129,21 @@ impl Team {
 ///
 /// Waking those is code of users, which may run anything meanwhile: the core learns how this body has ended
 /// after that. An exit that is raised there goes no further, because there is nothing left to unwind.
+///
+/// A body may be unwound by the exit of a coroutine around its core's loop: a future that hops in a ring in which that
+/// loop runs, or a body that suspends a generator around it. The loop goes on unwinding when the body has ended.
 pub(crate) fn finish<T>(filler: Filler<T>, result: std::thread::Result<T>) {
     let exit = with_own_task(|core, co| {
         core.tasks.get(co).map_or(Outcome::Exited, |task| task.exit.get().outcome())
     });
+    let mut around = None;
     let (outcome, result) = match result {
         Ok(value) => (Outcome::Returned, Ok(value)),
-        Err(payload) if unwind::is_exit(&*payload) => (exit, Err(Ended::Otherwise(exit))),
+        Err(payload) if is_own_exit(&*payload) => (exit, Err(Ended::Otherwise(exit))),
+        Err(payload) if floor::is_exit_here(&*payload) => {
+            around = Some(Panic::new(payload));
+            (exit, Err(Ended::Otherwise(exit)))
+        }
         Err(payload) => (Outcome::Panicked, Err(Ended::Panicked(payload))),
     };
     let finish = || filler.finish(result);
@@ -145,6 +155,9 @@ pub(crate) fn finish<T>(filler: Filler<T>, result: std::thread::Result<T>) {
     });
     with_own_task(|core, co| {
         core.outcome.set(Some(outcome));
+        if around.is_some() {
+            core.chores.exits(around);
+        }
         let Some(payload) = unclaimed else { return };
         let name = core.name_of(co);
         if !core.tasks.get(co).is_some_and(|task| task.borrows.get()) {
@@ -152,6 +165,14 @@ pub(crate) fn finish<T>(filler: Filler<T>, result: std::thread::Result<T>) {
         }
         core.failures.borrow_mut().push(Failure { co, name, payload });
     });
+}
+
+/// Whether a payload is the exit of the calling body's coroutine. One without a stack is dropped instead.
+fn is_own_exit(payload: &(dyn Any + Send)) -> bool {
+    entered::here(|here| match here {
+        Here::Stack(inside) => unwind::is_exit_of(payload, inside.id()),
+        _ => false,
+    })
 }
 
 /// Calls `f` with the core that runs the calling body, and which one that is.

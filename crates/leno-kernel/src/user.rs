@@ -22,6 +22,7 @@ use std::sync::{
 use std::task::Waker;
 
 pub use leno_context::user::*;
+use leno_coroutine::floor;
 
 use crate::raw::entered::{self, Here, Running};
 use crate::{Co, Name, Waiter, world};
@@ -133,10 +134,16 @@ pub fn on_failure(hook: impl Fn(&Caught<'_>) + Send + Sync + 'static) {
     drop(old);
 }
 
+/// Whether a panic is the exit of a coroutine around the calling code, which goes on to the base of that one. An exit
+/// that was caught elsewhere and raised again is a failure like any other.
+pub fn is_exit(panic: &Panic) -> bool {
+    floor::is_exit_here(panic.payload())
+}
+
 /// Tells the failure hook of a panic that nobody waits for. An exit is given back.
 #[must_use = "an exit goes on: see `Panic::resume`"]
 pub fn report(what: &'static str, panic: Panic) -> Option<Panic> {
-    if panic.is_exit() {
+    if is_exit(&panic) {
         return Some(panic);
     }
     drop(tell(what, panic));
@@ -149,7 +156,7 @@ pub fn report(what: &'static str, panic: Panic) -> Option<Panic> {
 /// # Errors
 /// With the panic, if it is an exit, or if neither the system nor the process has a hook.
 pub fn try_report(what: &'static str, panic: Panic) -> Result<(), Panic> {
-    if panic.is_exit() { Err(panic) } else { tell(what, panic) }
+    if is_exit(&panic) { Err(panic) } else { tell(what, panic) }
 }
 
 /// Tells the hook and the explored program, or gives the panic back if there is neither.

@@ -1,14 +1,14 @@
 //! Worlds, by themselves: while there is one in a process, nobody listens.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
-use leno_coroutine::{Coroutine, Suspender};
+use leno_coroutine::{Builder, Coroutine, Suspender};
 use leno_kernel::log::Operation;
 use leno_kernel::policy::Choice;
 use leno_kernel::world::{self, Driver, Setup, Trouble};
-use leno_kernel::{Co, Name, Object};
+use leno_kernel::{Co, Name, Object, yield_now};
 
 /// Decides for the first.
 struct First;
@@ -57,4 +57,54 @@ fn a_name_that_suspends_who_makes_a_thread_keeps_no_world() {
     assert!(ending.unwrap().trouble.is_none());
     let generator = kept.take().expect("it was kept");
     assert_eq!(generator.resume(()).finished(), Some(false), "there is no world here");
+}
+
+/// Runs the thread that was made last.
+struct Last;
+
+impl Driver for Last {
+    fn pick(&mut self, among: &[world::Step]) -> usize {
+        among.len() - 1
+    }
+    fn choose(&mut self, _: &Choice<'_>) -> usize {
+        0
+    }
+    fn about_to(&mut self, _: Co, _: Option<(Operation, Object)>) -> Option<Trouble> {
+        None
+    }
+}
+
+thread_local!(static AROUND: Cell<Option<*const Suspender<(), ()>>> = const { Cell::new(None) });
+
+#[test]
+fn code_outside_of_a_world_that_was_left_by_a_generator_is_no_thread_of_it() {
+    thread_local!(static STEPS: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) });
+    let note = |step| STEPS.with_borrow_mut(|steps| steps.push(step));
+    let body = move |co: &Suspender<(), ()>, ()| {
+        AROUND.set(Some(co));
+        let driver = Rc::new(RefCell::new(Last));
+        let (baggage, grace) = (Rc::new(()), Duration::ZERO);
+        let setup = Setup { driver, log: 0, most_points: 1 << 20, baggage, grace };
+        let ending = world::run(setup, move || {
+            drop(world::spawn("second", move || note("second")));
+            let around = AROUND.take().unwrap();
+            // SAFETY: the generator is around this call. It stands for whatever hands references down a
+            // call in a thread-local, which others offer safely.
+            unsafe { &*around }.suspend(());
+            note("first");
+        });
+        assert!(ending.unwrap().trouble.is_none());
+        note("end");
+    };
+    let builder = Builder::new().stack_size(1 << 20);
+    let generator: Coroutine<(), ()> = builder.coroutine(body).unwrap();
+    generator.resume(());
+    note("outside");
+    yield_now();
+    note("still outside");
+    generator.resume(());
+    assert!(generator.is_finished());
+    let steps = STEPS.take();
+    assert_eq!(steps[..2], ["outside", "still outside"], "{steps:?}");
+    assert_eq!(steps[2..].last(), Some(&"end"), "{steps:?}");
 }

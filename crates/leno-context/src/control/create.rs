@@ -211,6 +211,9 @@ pub unsafe fn release(control: NonNull<Control>) {
     }
     block.ring.set(core::ptr::null_mut());
     block.extra.set(core::ptr::null_mut());
+    // Leaked, if something was called after they were cleared: the next one on this stack, maybe on another
+    // thread, must not have them.
+    block.locals.set(core::ptr::null_mut());
     block.pins.set(0);
     block.unwinding.set(Unwinding::NONE);
     #[cfg(leno_baton)]

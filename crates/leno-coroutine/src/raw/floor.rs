@@ -2,6 +2,7 @@
 //!
 //! Claim: as for `raw/ring` and `raw/local`; nothing here is for applications.
 
+use core::any::Any;
 use core::ptr::NonNull;
 use std::backtrace::Backtrace;
 
@@ -25,6 +26,24 @@ pub unsafe fn around(block: &Control) -> *mut Control {
         // SAFETY: by the contract.
         Kind::Asymmetric | Kind::Home => unsafe { control::resumer_of(block) },
     }
+}
+
+/// Whether a payload is the exit of a coroutine around the calling code, which is to go on to the base of that one. An
+/// exit that was caught elsewhere and raised again is not.
+pub fn is_exit_here(payload: &(dyn Any + Send)) -> bool {
+    if !unwind::is_exit(payload) {
+        return false;
+    }
+    let mut next = control::current();
+    // SAFETY: on the chain of the running code, so it is live.
+    while let Some(block) = unsafe { next.as_ref() } {
+        if unwind::is_exit_of(payload, block.id()) {
+            return true;
+        }
+        // SAFETY: as above.
+        next = unsafe { around(block) };
+    }
+    false
 }
 
 /// The ring in which the calling code is, to be compared with others; null if it is in none.

@@ -3,10 +3,9 @@
 use core::cell::{Cell, RefCell};
 use std::task::Waker;
 
-use leno_context::user::{self, Panic};
-
 use super::Core;
 use crate::report::Failure;
+use crate::user::{self, Panic, is_exit};
 use crate::{Co, Name, Waiter, world};
 
 /// See the module.
@@ -16,6 +15,9 @@ pub(crate) struct Chores {
     wakers: RefCell<Vec<Waker>>,
     /// What a policy has panicked with.
     complaint: Cell<Option<Panic>>,
+    /// The exit of a coroutine around the loop, by which a body has ended.
+    exit: Cell<Option<Panic>>,
+    is_exiting: Cell<bool>,
 }
 
 impl Chores {
@@ -27,6 +29,13 @@ impl Chores {
 
     pub(super) fn complaint(&self) -> Option<Panic> {
         self.complaint.take()
+    }
+
+    /// A body has ended by the exit of the code around the loop: that goes on when the body is gone.
+    pub(crate) fn exits(&self, exit: Option<Panic>) {
+        let dropped = self.exit.replace(exit);
+        self.is_exiting.set(true);
+        drop(dropped);
     }
 }
 
@@ -46,18 +55,42 @@ impl Core {
     /// Does what was put off.
     #[cold]
     pub(super) fn do_chores(&self) {
+        let mut exit = None;
         for waker in self.chores.wakers.take() {
-            if let Err(panic) = self.call_user(|| waker.wake()) {
-                self.failed_itself("a waker", panic);
+            match user::call(|| waker.wake()) {
+                Ok(()) => {}
+                // That of the code around the loop, when all are woken.
+                Err(panic) if is_exit(&panic) => exit = user::first(exit, Some(panic)),
+                Err(panic) => self.failed_itself("a waker", panic),
             }
         }
+        if let Some(exit) = exit {
+            exit.resume();
+        }
         self.raise_complaint();
+    }
+
+    /// Goes on with the exit of the code around the loop, if a body that is gone now has ended by it.
+    #[inline(always)]
+    pub(super) fn pass_exit_on(&self) {
+        if self.chores.is_exiting.get() {
+            self.raise_exit();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn raise_exit(&self) {
+        self.chores.is_exiting.set(false);
+        if let Some(exit) = self.chores.exit.take() {
+            exit.resume();
+        }
     }
 
     /// Calls user code in the core's loop. An exit is that of the code around the loop, and goes on.
     pub(super) fn call_user<R>(&self, f: impl FnOnce() -> R) -> Result<R, Panic> {
         match user::call(f) {
-            Err(panic) if panic.is_exit() => panic.resume(),
+            Err(panic) if is_exit(&panic) => panic.resume(),
             called => called,
         }
     }
@@ -83,6 +116,7 @@ impl Core {
         user::dispose(self.lodger.take());
         self.chores.wakers.take().into_iter().for_each(user::dispose);
         drop(self.chores.complaint());
+        drop(self.chores.exit.take());
         self.failures.take().into_iter().for_each(|failure| drop(Panic::new(failure.payload)));
     }
 }

@@ -103,6 +103,7 @@ impl Core {
         self.count_end(co, outcome);
         let own = self.team.as_ref().expect("it was taken from a pile");
         own.team.movables.remove(co);
+        self.pass_exit_on();
     }
 
     /// Runs a movable future that was just spawned on top of whoever has spawned it.

@@ -56,13 +56,15 @@ use crate::report::Failure;
 use crate::system::{Movable, Team, Unstarted};
 use crate::timers::{TimerKey, Timers};
 use crate::window::{Title, Window};
-use crate::world;
 use crate::{Co, Object, Outcome, Platform, Reason, SpawnError, State, Time, Wake};
+use crate::{user, world};
 
 /// See the module.
 pub(crate) struct Core {
     /// It runs the threads of a world.
     is_of_world: bool,
+    /// Whether its time is virtual, as its platform has said once.
+    pub(crate) is_virtual: bool,
     /// Its clock is code of a user, which is not asked in the middle of an operation.
     has_foreign_clock: bool,
     /// Whether its coroutines may be attached with a budget.
@@ -103,7 +105,7 @@ pub(crate) struct Core {
     /// A sink has gone: its coroutines are the core's again. Or there are chores.
     pub(crate) orphans: Rc<Cell<bool>>,
     /// User code to be called by the loop.
-    chores: Chores,
+    pub(crate) chores: Chores,
     /// Whoever is spawned now ends before it starts.
     pub(crate) is_stopping: Cell<bool>,
     /// Messages that are being read; kept for its memory.
@@ -162,8 +164,14 @@ impl Core {
         world::parts_for(&mut parts);
         let Parts { platform, policy, log, team, title, is_preemptive } = parts;
         let mailbox = address.mailbox;
-        let now = platform.now();
-        let real = (!platform.is_virtual()).then_some(now);
+        let (now, is_virtual) = match user::call(|| (platform.now(), platform.is_virtual())) {
+            Ok(asked) => asked,
+            Err(panic) => {
+                address.give_back();
+                panic.resume()
+            }
+        };
+        let real = (!is_virtual).then_some(now);
         let window = Arc::new(Window::new(mailbox.number, title, real));
         if team.is_some() {
             window.loops();
@@ -195,6 +203,7 @@ impl Core {
             attention: Attention::default(),
             events: log,
             is_of_world: false,
+            is_virtual,
             has_foreign_clock: false,
             is_preemptive,
             slice: Cell::default(),

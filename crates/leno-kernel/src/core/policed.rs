@@ -15,15 +15,30 @@
 
 use std::collections::VecDeque;
 
-use leno_context::user::{self, Panic};
-
 use super::Core;
 use super::queue::{Note, ReadyNote};
 use super::run::{AHEAD, FITS_CACHE};
 use crate::log::What;
 use crate::policy::{Choice, Hint, Policy, Ready, Why};
 use crate::raw::entered::Inside;
+use crate::user::{self, Panic, is_exit};
 use crate::{Co, State};
+
+/// A call of a policy goes on: its core is not freed before that has come back.
+struct PolicyCall<'a>(&'a Core);
+
+impl PolicyCall<'_> {
+    fn begin(core: &Core) -> PolicyCall<'_> {
+        core.policy_calls.set(core.policy_calls.get() + 1);
+        PolicyCall(core)
+    }
+}
+
+impl Drop for PolicyCall<'_> {
+    fn drop(&mut self) {
+        self.0.policy_calls.set(self.0.policy_calls.get() - 1);
+    }
+}
 
 impl Core {
     /// Whether code of its policy is in the middle of a call, perhaps in a coroutine that is suspended: its
@@ -50,17 +65,17 @@ impl Core {
     /// Calls the policy. `None` if it cannot be called, or panics; in that case it is deposed.
     fn with_policy<R>(&self, f: impl FnOnce(&mut dyn Policy) -> R) -> Option<R> {
         let mut policy = self.queue.borrow_mut().take_policy()?;
-        self.policy_calls.set(self.policy_calls.get() + 1);
-        let called = user::call(|| f(&mut *policy));
-        self.policy_calls.set(self.policy_calls.get() - 1);
-        let panic = match called {
+        // Until nothing of the policy is left to be called, its `Drop` and what it has raised included: all of that
+        // may suspend the code around, and refers to the core.
+        let _call = PolicyCall::begin(self);
+        let panic = match user::call(|| f(&mut *policy)) {
             Ok(answer) => {
                 self.put_back(policy);
                 return Some(answer);
             }
             Err(panic) => panic,
         };
-        if panic.is_exit() || leno_context::is_planted("scope-leaves-early") {
+        if is_exit(&panic) || leno_context::is_planted("scope-leaves-early") {
             // The coroutine around the call ends, which is not the policy's fault.
             self.put_back(policy);
             panic.resume();

@@ -97,7 +97,7 @@ impl Core {
         if budget != Budget::Unlimited && !self.is_preemptive {
             return Err(AttachError::NotPreemptive(co));
         }
-        if matches!(budget, Budget::Time(_)) && self.platform.is_virtual() {
+        if matches!(budget, Budget::Time(_)) && self.is_virtual {
             return Err(AttachError::VirtualTime(co));
         }
         let due = if let Budget::Time(time) = budget { time } else { Duration::ZERO };

@@ -40,6 +40,8 @@ impl Core {
     /// Runs whoever is ready until `done`, or until nobody can ever run again.
     pub(crate) fn run_until(&self, done: impl Fn(&Core) -> bool) -> Stop {
         let _attending = io::attend(self);
+        // A loop that was left by a panic may have used up the ring that announced them.
+        self.read_messages();
         loop {
             self.window.loops();
             self.attached.set(0);
@@ -106,8 +108,7 @@ impl Core {
     /// when it is woken next, and this one is about to sleep.
     fn spin(&self) -> bool {
         let read = self.read.get();
-        if self.read_before.replace(read) == read || self.platform.is_virtual() || world::is_near()
-        {
+        if self.read_before.replace(read) == read || self.is_virtual || world::is_near() {
             return false;
         }
         let start = std::time::Instant::now();
@@ -249,10 +250,11 @@ impl Core {
             || self.team.as_ref().is_some_and(|own| own.team.has_work(own.place))
     }
 
-    /// Whether someone is due to be woken by now.
+    /// Whether someone may be due to be woken by now. The clock of a user is not asked in the middle of an
+    /// operation: the loop does, if anyone waits for it.
     pub(super) fn is_timer_due(&self) -> bool {
         let next = self.timers.borrow().next();
-        next.is_some_and(|when| when <= self.platform.now())
+        next.is_some_and(|when| self.has_foreign_clock || when <= self.now_in_operation())
     }
 
     /// Whether someone is due to be woken by time.

@@ -7,8 +7,8 @@
 use core::task::{Context, Poll};
 use std::sync::Arc;
 
+use leno_context::last_words;
 use leno_context::stack::StackError;
-use leno_context::{last_words, user};
 
 use super::{Body, Core, Exit, Task};
 use crate::join::Adoption;
@@ -17,6 +17,7 @@ use crate::policy::{Hint, Why};
 use crate::raw::closure::Closure;
 use crate::raw::entered::{Inside, Running};
 use crate::raw::stack::{Code, Left};
+use crate::user::{self, is_exit};
 use crate::{Co, Name, Outcome, Reason, State};
 
 impl Core {
@@ -196,7 +197,7 @@ impl Core {
         self.entry.running.set(Running::Nobody);
         self.outcome.set(outcome);
         let Err(panic) = dropped else { return self.ended(co, task) };
-        if panic.is_exit() {
+        if is_exit(&panic) {
             // That of the code around the core's loop.
             self.ended(co, task);
             panic.resume();
@@ -218,6 +219,7 @@ impl Core {
         let result = self.tasks.remove(co);
         self.drop_result(co, name, result);
         self.last_outcome.set(outcome);
+        self.pass_exit_on();
     }
 
     /// Drops what is left of a coroutine that has ended and has no slot any more: a result that nobody has
@@ -232,7 +234,7 @@ impl Core {
         match dropped {
             Ok(()) => {}
             // That of the code around the core's loop.
-            Err(panic) if panic.is_exit() => panic.resume(),
+            Err(panic) if is_exit(&panic) => panic.resume(),
             Err(panic) => self.failed(co, name, panic),
         }
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::reactor::{Inner, Reactor};
 use crate::core::Core;
-use crate::{Time, raw::entered};
+use crate::{Time, raw::entered, user};
 
 /// How long a busy core runs between two looks at its descriptors. A look takes less than a
 /// hundredth of that.
@@ -45,14 +45,38 @@ pub(crate) fn attend(core: &Core) -> Attending<'_> {
 /// A core is about to sleep, and with it all others that its thread has entered. Whether that has
 /// concerned anyone, who may now be ready.
 pub(crate) fn end_others(core: &Core) -> bool {
-    let mut any = false;
+    let mut reactors = Reactors::default();
     entered::each_core(|other| {
-        if other.attention.is_on() && !core::ptr::eq(other, core) {
-            other.attention.end(other);
-            any = true;
+        if !core::ptr::eq(other, core) {
+            reactors.add(other.attention.take(other));
         }
     });
+    let any = reactors.first.is_some();
+    reactors.each(|reactor| reactor.close());
     any
+}
+
+/// Reactors of several cores, to be used when nothing refers to the cores any more: their wakers are code of users,
+/// which may hop to another stack, where a core that this thread has entered comes to its end.
+#[derive(Default)]
+struct Reactors {
+    first: Option<Arc<Inner>>,
+    /// Of systems that run in coroutines of others; mostly none.
+    rest: Vec<Arc<Inner>>,
+}
+
+impl Reactors {
+    fn add(&mut self, reactor: Option<Arc<Inner>>) {
+        match (&self.first, reactor) {
+            (None, reactor) => self.first = reactor,
+            (Some(_), reactor) => self.rest.extend(reactor),
+        }
+    }
+
+    /// All of them, also if a waker of one raises an exit.
+    fn each(self, f: impl Fn(&Arc<Inner>)) {
+        user::each("a waker", self.first.iter().chain(&self.rest), f);
+    }
 }
 
 impl Attention {
@@ -73,10 +97,17 @@ impl Attention {
     }
 
     fn end(&self, core: &Core) {
-        let Some(reactor) = self.reactor.take() else { return };
+        if let Some(reactor) = self.take(core) {
+            reactor.close();
+        }
+    }
+
+    /// It has none any more; the reactor is to be closed.
+    fn take(&self, core: &Core) -> Option<Arc<Inner>> {
+        let reactor = self.reactor.take()?;
         self.is_on.set(false);
         core.mailbox.bell.set_sleeper(None);
-        reactor.0.close();
+        Some(reactor.0.clone())
     }
 
     /// Looks at the descriptors, if that was long ago.
@@ -99,13 +130,6 @@ impl Attention {
         }
     }
 
-    fn poll(&self) {
-        let reactor = self.reactor.borrow().as_ref().map(|reactor| reactor.0.clone());
-        if let Some(reactor) = reactor.filter(|reactor| !reactor.is_empty()) {
-            reactor.poll();
-        }
-    }
-
     /// Whether there is a reactor to poll.
     pub(crate) fn is_on(&self) -> bool {
         self.is_on.get()
@@ -115,5 +139,11 @@ impl Attention {
 /// Looks at the descriptors of all cores that the thread has entered.
 #[inline(never)]
 pub(crate) fn poll_all() {
-    entered::each_core(|core| core.attention.poll());
+    let mut reactors = Reactors::default();
+    entered::each_core(|core| {
+        reactors.add(core.attention.reactor().filter(|reactor| !reactor.is_empty()));
+    });
+    reactors.each(|reactor| {
+        reactor.poll();
+    });
 }

@@ -107,10 +107,10 @@ impl Inner {
         }
     }
 
-    /// Watches it no more.
-    pub(super) fn remove(&self, fd: BorrowedFd<'_>, badge: Badge) {
+    /// Watches it no more; `None` if nobody knows its descriptor.
+    pub(super) fn remove(&self, fd: Option<BorrowedFd<'_>>, badge: Badge) {
         // It may be closed elsewhere, by which it is removed.
-        let _ = self.epoll.remove(fd);
+        let _ = fd.map(|fd| self.epoll.remove(fd));
         let was = lock(&self.registered).remove(badge);
         if was.is_some() {
             self.count.fetch_sub(1, Relaxed);

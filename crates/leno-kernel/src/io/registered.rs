@@ -9,7 +9,7 @@
 //! someone is woken.
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::sync::Arc;
 
 use super::badge::Badge;
@@ -26,6 +26,17 @@ pub(crate) struct Registered {
 struct Registration {
     reactor: Arc<Inner>,
     badge: Badge,
+    /// What its owner has said: code of a user, which may name another one later.
+    number: RawFd,
+}
+
+impl Registration {
+    /// Ends the watch. If its owner names another descriptor now, that one's watch is left alone; what is reported of
+    /// the first is for a badge that nobody has.
+    fn end(self, fd: BorrowedFd<'_>) {
+        let fd = (fd.as_raw_fd() == self.number).then_some(fd);
+        self.reactor.remove(fd, self.badge);
+    }
 }
 
 impl Registered {
@@ -48,10 +59,11 @@ impl Registered {
         }
         match reactor.add(fd, self.clone()) {
             Ok(badge) => {
-                let old = registration.replace(Registration { reactor: reactor.clone(), badge });
-                if let Some(Registration { reactor, badge }) = old {
+                let (reactor, number) = (reactor.clone(), fd.as_raw_fd());
+                let old = registration.replace(Registration { reactor, badge, number });
+                if let Some(old) = old {
                     self.beacon.moved();
-                    reactor.remove(fd, badge);
+                    old.end(fd);
                 }
                 Ok(())
             }
@@ -67,8 +79,8 @@ impl Registered {
     /// Nobody needs the descriptor to be watched any more.
     pub(super) fn deregister(&self, fd: BorrowedFd<'_>) {
         let mut registration = lock(&self.registration);
-        if let Some(Registration { reactor, badge }) = registration.take() {
-            reactor.remove(fd, badge);
+        if let Some(old) = registration.take() {
+            old.end(fd);
             self.beacon.end();
         }
         drop(registration);

@@ -12,6 +12,7 @@
 
 use core::cell::Cell;
 use core::ptr::NonNull;
+use std::sync::Arc;
 
 use leno_context::control::{self, Control};
 use leno_context::thread::{self, Slot};
@@ -20,6 +21,7 @@ use leno_coroutine::floor;
 use super::stack;
 use crate::Co;
 use crate::core::{Core, Task};
+use crate::system::Team;
 use crate::world;
 
 /// What a core runs.
@@ -166,18 +168,28 @@ pub(crate) fn with_core<R>(number: u32, f: impl FnOnce(&Core) -> R) -> Option<R>
     if world::is_near() { super::world::with_core(number, f) } else { None }
 }
 
-/// Calls `f` with each core that this thread has entered.
+/// Calls `f` with each core that this thread has entered. `f` calls no code of users, by which a core might end.
 pub(crate) fn each_core(f: impl FnMut(&Core)) {
     list().for_each(f);
 }
 
+/// The cores that this thread has entered; in a world, those of the calling thread of that.
+fn list_here<'a>() -> impl Iterator<Item = &'a Core> {
+    let is_here =
+        |core: &&Core| !world::is_near() || core.entry.thread.get() == world::current_thread();
+    list().filter(is_here)
+}
+
 /// Calls `f` with the core whose team has this number, if this thread has entered one.
 pub(crate) fn with_team<R>(number: u32, f: impl FnOnce(&Core) -> R) -> Option<R> {
-    let is_of_team = |core: &&Core| {
-        core.team.as_ref().is_some_and(|own| own.team.movables.number() == number)
-            && (!world::is_near() || core.entry.thread.get() == world::current_thread())
-    };
-    list().find(is_of_team).map(f)
+    let is_of_team =
+        |core: &&Core| core.team.as_ref().is_some_and(|own| own.team.movables.number() == number);
+    list_here().find(is_of_team).map(f)
+}
+
+/// The teams of the cores that this thread has entered, which do not go on while it blocks.
+pub(crate) fn teams() -> Vec<Arc<Team>> {
+    list_here().filter_map(|core| core.team.as_ref()).map(|own| own.team.clone()).collect()
 }
 
 /// Who runs the calling code.
@@ -225,6 +237,12 @@ impl Inside<'_> {
         let is_inside = here(|here| matches!(here, Here::Stack(inside) if inside.co == self.co))
             || world::current_thread() == Some(self.co);
         assert!(is_inside, "a policy suspended the code that asked it, and {} ended", self.co);
+    }
+
+    /// Which block it has, by the id of that.
+    pub(crate) fn id(&self) -> u64 {
+        // SAFETY: a running coroutine's block is live.
+        unsafe { self.control.as_ref() }.id()
     }
 
     /// Whether the calling code is on the coroutine's own stack, and not on that of one it has resumed.

@@ -203,6 +203,12 @@ unsafe extern "C-unwind" fn main(_: Word, _go: usize, control: *mut Control) -> 
     if catch_unwind(AssertUnwindSafe(|| body.call())).is_err() {
         unwind::give_up("a body of the kernel unwound past its end");
     }
+    // What was called after the body's work, wakers and destructors of results, may have made locals again.
+    // SAFETY: it runs, so its block is live; nothing of the body is left.
+    let cleared = user::call(|| unsafe { floor::clear_locals(NonNull::from(block)) });
+    if let Err(panic) = cleared {
+        drop(crate::user::report("a destructor", panic));
+    }
     // SAFETY: nothing on this stack is needed any more.
     unsafe { unwind::finish(control, EMPTY, code::RETURNED) }
 }

@@ -1,13 +1,12 @@
 //! The world that a thread runs.
 //!
 //! Claim: a world in its thread's slot is alive, because whoever entered it borrows it until it has
-//! left. All code of the thread meanwhile is the world's own loop, or runs inside the coroutine that
-//! the world's core says it runs.
+//! left. The calling code runs inside the coroutine that the world's core says it runs only if that is on the
+//! chain of resumers: a thread of the world may have suspended a coroutine around the world's loop.
 
-use core::ptr::NonNull;
-
-use leno_context::control::Control;
+use leno_context::control::{self, Control};
 use leno_context::thread::{self, Slot};
+use leno_coroutine::floor;
 
 use super::entered::{Inside, Running};
 use crate::core::Core;
@@ -65,11 +64,17 @@ pub(super) fn running<'a>(control: *mut Control) -> Option<Inside<'a>> {
     }
 }
 
-/// Calls `f` with the thread of the world that runs the calling code, at whatever depth.
+/// Calls `f` with the thread of the world that runs the calling code, at whatever depth. Not with one that has
+/// suspended a coroutine around its world: then the calling code is outside.
 pub(crate) fn with_running<R>(f: impl FnOnce(&Inside<'_>) -> R) -> Option<R> {
-    let control = with(|world| match world.core.entry.running.get() {
-        Running::Stack(control, ..) => Some(control),
-        _ => None,
-    })?;
-    running(control.map_or(core::ptr::null_mut(), NonNull::as_ptr)).map(|inside| f(&inside))
+    let mut around = control::current();
+    loop {
+        if let Some(inside) = running(around) {
+            return Some(f(&inside));
+        }
+        // SAFETY: on the chain of the running code, so it is live.
+        let block = unsafe { around.as_ref() }?;
+        // SAFETY: as above.
+        around = unsafe { floor::around(block) };
+    }
 }

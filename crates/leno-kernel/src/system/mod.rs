@@ -14,10 +14,11 @@ use core::time::Duration;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use leno_context::{is_planted, unwind, user};
+use leno_context::{is_planted, unwind};
 
 use crate::ask::{Deadline, PATIENCE, ask};
 use crate::bell::Bell;
+use crate::blocking;
 use crate::co::CORES;
 use crate::core::{Core, Membership, Parts};
 use crate::dump::{Depth, Dump};
@@ -28,7 +29,7 @@ use crate::policy::Policy;
 use crate::raw::entered;
 use crate::report::{Deadlock, Report, Stopped};
 use crate::sync::{Mutex, lock};
-use crate::user::{Caught, Hook, SystemHook};
+use crate::user::{self, Caught, Hook, SystemHook, is_exit};
 use crate::wait::{self, Waiter};
 use crate::window::Title;
 use crate::world;
@@ -216,7 +217,8 @@ impl SystemBuilder {
             let log = log.map(Ring::new).map(Rc::new);
             let team_part = Some(membership);
             let parts = Parts { platform, policy, log, team: team_part, title, is_preemptive };
-            let core = Core::new(address, parts);
+            // In a place of its own: one that is leaked stays there.
+            let core = Box::new(Core::new(address, parts));
             world::hold();
             if let Some(panic) = broken {
                 core.failed_itself("the policy", panic);
@@ -250,6 +252,9 @@ impl Drop for Ends {
     }
 }
 
+/// How often the end of a core is looked for by one whose own system may be told to end.
+const LOOK: Duration = Duration::from_millis(5);
+
 /// How often the loop of a core may be left by a panic; it is a mistake of leno's if it ever is.
 const TRIES: usize = 1_000;
 
@@ -263,7 +268,7 @@ fn run_until_done(core: &Core, done: impl Fn(&Core) -> bool) {
         match user::call(|| entered::enter(core, || core.run_until(&done))) {
             Ok(_) => return,
             // The world ends its threads like this.
-            Err(panic) if panic.is_exit() => panic.resume(),
+            Err(panic) if is_exit(&panic) => panic.resume(),
             Err(panic) => core.failed_itself("the loop", panic),
         }
     }
@@ -386,7 +391,7 @@ impl System {
 
     fn report_of<'a>(&self, places: impl Iterator<Item = &'a team::Place>) -> Report {
         let mut report = Report::default();
-        for (place, answer) in ask_all(places, Core::report) {
+        for (place, answer) in ask_all(places, Core::report, Core::take_back) {
             match answer {
                 Some(more) => report = report.and(more),
                 None => report.busy.extend(place.mailbox.window().map(|own| own.look(PATIENCE))),
@@ -413,7 +418,7 @@ impl System {
     /// As [`Self::report`]; a core that is busy longer is left out.
     pub fn log(&self) -> Log {
         let names = Log::of_names(self.team.movables.names());
-        let answers = ask_all(self.team.places().iter(), Core::take_log);
+        let answers = ask_all(self.team.places().iter(), Core::take_log, |_, _| ());
         answers.filter_map(|(_, answer)| answer).fold(names, Log::and)
     }
 
@@ -428,21 +433,29 @@ impl System {
     /// they wait for or how long their turn has lasted. Their threads go on by themselves. A coroutine that
     /// shuts its own system down is one of them.
     pub fn shutdown(self, limit: Duration) -> Result<Report, Stopped> {
-        self.stop(Some(limit))
+        self.stop(limit)
     }
 
-    fn stop(&self, limit: Option<Duration>) -> Result<Report, Stopped> {
+    fn stop(&self, limit: Duration) -> Result<Report, Stopped> {
+        let (report, late) = self.end(Some(limit));
+        if late.is_empty() {
+            return Ok(report);
+        }
+        let report = report.and(self.report_of(late.into_iter()));
+        Err(Stopped { report: Box::new(report) })
+    }
+
+    /// Stops all cores and waits for their ends; who has not ended in time.
+    fn end(&self, limit: Option<Duration>) -> (Report, Vec<&team::Place>) {
         let deadline = limit.map(Deadline::after);
         self.team.stop();
         let (mut report, mut late) = (Report::default(), Vec::new());
         // Whoever waits for them holds no lock.
         let threads = core::mem::take(&mut *lock(&self.threads));
+        let waiting = blocking::teams();
         for thread in threads {
             let ended = match deadline {
-                None => {
-                    thread.ended.0.wait();
-                    true
-                }
+                None => wait_unless_stopped(&thread.ended.0, &waiting),
                 Some(deadline) => thread.ended.0.wait_for(deadline.left()),
             };
             if !ended {
@@ -455,12 +468,24 @@ impl System {
                 report = report.and(more);
             }
         }
-        let report = self.team.movables.report().and(report);
-        if late.is_empty() {
-            return Ok(report);
+        (self.team.movables.report().and(report), late)
+    }
+}
+
+/// Waits for the end of a core, as long as no system that waits for the calling code is to end itself: its coroutines
+/// may be what the core waits for, directly or not. Whether the core has ended.
+fn wait_unless_stopped(ended: &Bell, waiting: &[Arc<Team>]) -> bool {
+    if waiting.is_empty() {
+        ended.wait();
+        return true;
+    }
+    loop {
+        if ended.wait_for(LOOK) {
+            return true;
         }
-        let report = report.and(self.report_of(late.into_iter()));
-        Err(Stopped { report: Box::new(report) })
+        if waiting.iter().any(|team| team.is_stopping()) {
+            return false;
+        }
     }
 }
 
@@ -468,9 +493,11 @@ impl System {
 fn ask_all<'a, R: Send + 'static>(
     places: impl Iterator<Item = &'a team::Place>,
     question: fn(&Core) -> R,
+    take_back: fn(&Core, R),
 ) -> impl Iterator<Item = (&'a team::Place, Option<R>)> {
     let deadline = Deadline::after(PATIENCE);
-    let asked: Vec<_> = places.map(|place| (place, ask(place.mailbox, question))).collect();
+    let asked: Vec<_> =
+        places.map(|place| (place, ask(place.mailbox, question, take_back))).collect();
     asked.into_iter().map(move |(place, answer)| (place, answer.wait_until(deadline)))
 }
 
@@ -498,21 +525,20 @@ impl Drop for System {
     /// Makes all coroutines exit, and waits until they have. Coroutines that are spawned meanwhile exit before
     /// they start.
     ///
-    /// Called by one of its own cores, that is inside a coroutine, a future or a waker of the system, it does not
-    /// wait, for it would wait for itself: the coroutines exit, the calling one where it next waits, and
-    /// then the threads end by themselves.
+    /// Called by one of its own cores, that is inside a coroutine, a future or a waker of the system, or by a closure
+    /// that one of its coroutines has given to [`blocking`](crate::blocking), it does not wait, for it would wait for
+    /// itself: the coroutines exit, the calling one where it next waits, and then the threads end by themselves. Called
+    /// by a coroutine of another system it stops waiting when that system is to end: so two systems whose coroutines
+    /// drop each other both end.
     fn drop(&mut self) {
-        let is_own = entered::with_team(self.team.movables.number(), |_| ()).is_some();
+        let is_own = blocking::teams().iter().any(|team| Arc::ptr_eq(team, &self.team));
         if is_own && !is_planted("stop-inside") {
             self.team.stop();
             // A core that has ended already has left a report, whose payloads are dropped outside of the lock.
             let threads = core::mem::take(&mut *lock(&self.threads));
             return drop(threads);
         }
-        let report = match self.stop(None) {
-            Ok(report) => report,
-            Err(stopped) => *stopped.report,
-        };
+        let (report, _late) = self.end(None);
         report.dispose();
     }
 }

@@ -319,7 +319,8 @@ impl Team {
         let (co, exits) = match message {
             Message::Unpark(co) => (*co, false),
             Message::Cancel(co) => (*co, true),
-            Message::Run(_) => unreachable!("cores are asked to run something, teams are not"),
+            // For a core that has ended, and had this number before.
+            Message::Run(_) => return,
         };
         let Some(movable) = self.movables.get(co) else { return };
         let is_idle = if exits { movable.cancel() } else { movable.rouse() };
