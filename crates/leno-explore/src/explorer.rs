@@ -231,7 +231,7 @@ impl Explorer {
         };
         let halves: Vec<(Box<dyn Strategy>, u64)> = match (&self.how, &asked) {
             (_, Some(token)) | (How::Replay(token), None) => {
-                vec![(Box::new(Replay::new(token.iter().collect())), 1)]
+                vec![(Box::new(Replay::new(token.clone())), 1)]
             }
             (How::Both(seed), _) => vec![
                 (Box::new(Random::new(*seed)), self.runs.div_ceil(2)),

@@ -111,3 +111,13 @@ fn an_exploration_that_is_begun_while_the_thread_unwinds_ends() {
     assert!(failure.contains("it did not end within 50 operations"), "{failure}");
     assert!(thread.join().is_err());
 }
+
+/// A few characters that stand for more decisions than memory can hold.
+#[test]
+fn a_short_token_of_many_decisions_takes_no_room() {
+    let said = in_time(|| {
+        let token = "P2Xzzzzzzzzzzz".parse().expect("it is a token");
+        Explorer::new().replay(token).shrinks(0).run(|| ()).map(drop)
+    });
+    assert!(said.contains("the program ended after 0 of the token's"), "{said}");
+}

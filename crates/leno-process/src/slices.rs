@@ -121,7 +121,7 @@ impl FromStr for Slices {
     fn from_str(text: &str) -> Result<Slices, SlicesError> {
         let unit = |word: &str| match word {
             "-" => Ok(0),
-            word => word.parse().map_err(|_| SlicesError(word.to_owned())),
+            word => word.parse().map_err(|_| SlicesError(word.chars().take(40).collect())),
         };
         let ahead: Result<VecDeque<u64>, SlicesError> = text.split_whitespace().map(unit).collect();
         Ok(Slices { noted: Vec::new(), ahead: ahead? })

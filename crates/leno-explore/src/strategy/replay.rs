@@ -1,29 +1,35 @@
 //! Deciding as it was decided before: exactly, or as far as it fits.
 
-use leno_kernel::policy::{ChoiceKind, Decided, Decision};
+use core::iter::Peekable;
+
+use leno_kernel::policy::{ChoiceKind, ChoiceLog, Decided, Decision, Decisions};
 use leno_kernel::world::Trouble;
 
 use super::{Candidates, Strategy};
 
 /// Decides exactly as before, once. A step that does not fit is trouble.
 pub(crate) struct Replay {
-    decisions: Vec<Decision>,
-    step: usize,
+    /// Not a list of them: a token of a few characters may stand for more than memory can hold.
+    decisions: Peekable<Decisions>,
+    /// How many there are.
+    all: u64,
+    step: u64,
     diverged: Option<String>,
     was_run: bool,
 }
 
 impl Replay {
-    pub(crate) fn new(decisions: Vec<Decision>) -> Replay {
-        Replay { decisions, step: 0, diverged: None, was_run: false }
+    pub(crate) fn new(token: ChoiceLog) -> Replay {
+        let (all, decisions) = (token.len(), token.into_iter().peekable());
+        Replay { decisions, all, step: 0, diverged: None, was_run: false }
     }
 
     fn decide(&mut self, kind: Decided, of: usize) -> usize {
-        let step = self.step + 1;
-        let all = self.decisions.len();
-        let why = match self.decisions.get(self.step) {
+        let (step, all) = (self.step + 1, self.all);
+        let why = match self.decisions.peek().copied() {
             Some(logged) if (logged.kind(), logged.of()) == (kind, of) => {
                 self.step = step;
+                self.decisions.next();
                 return logged.took();
             }
             Some(logged) => format!(
@@ -64,7 +70,7 @@ impl Strategy for Replay {
     }
 
     fn left_over(&mut self) -> Option<Trouble> {
-        let (used, all) = (self.step, self.decisions.len());
+        let (used, all) = (self.step, self.all);
         if used < all {
             let why = format!("the program ended after {used} of the token's {all} choices");
             self.diverged.get_or_insert(why);

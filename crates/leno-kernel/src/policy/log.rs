@@ -165,6 +165,30 @@ impl Cursor {
     }
 }
 
+/// The decisions of a [`ChoiceLog`], one by one: it takes no more room than the log, however often one is repeated.
+#[derive(Clone, Debug)]
+pub struct Decisions {
+    log: ChoiceLog,
+    cursor: Cursor,
+}
+
+impl Iterator for Decisions {
+    type Item = Decision;
+
+    fn next(&mut self) -> Option<Decision> {
+        self.cursor.next(&self.log)
+    }
+}
+
+impl IntoIterator for ChoiceLog {
+    type Item = Decision;
+    type IntoIter = Decisions;
+
+    fn into_iter(self) -> Decisions {
+        Decisions { log: self, cursor: Cursor::default() }
+    }
+}
+
 impl FromIterator<Decision> for ChoiceLog {
     fn from_iter<I: IntoIterator<Item = Decision>>(decisions: I) -> Self {
         let mut log = ChoiceLog::new();

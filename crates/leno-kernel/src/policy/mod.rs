@@ -25,7 +25,7 @@ use crate::{Co, Name, Object, Time};
 pub use deadline::EarliestDeadline;
 pub use fifo::Fifo;
 pub use lifo::Lifo;
-pub use log::{ChoiceLog, Decided, Decision, NotALog};
+pub use log::{ChoiceLog, Decided, Decision, Decisions, NotALog};
 pub use next_slot::NextSlot;
 pub use priority::Priority;
 pub use random::SeededRandom;
