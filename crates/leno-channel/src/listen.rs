@@ -22,6 +22,7 @@ use leno_kernel::{Co, Reason, Waiter, Wake};
 use crate::channel::Channel;
 use crate::exchange::{Exchange, Key, Stage};
 use crate::flavour::Flavour;
+use crate::standing::Standing;
 use crate::wait::Failure;
 
 /// So many times in a row it may be in vain.
@@ -66,14 +67,18 @@ impl<T, F: Flavour> Channel<T, F> {
     ) -> Result<T, Failure> {
         let key = exchange.wait_hungry(Waiter::Thread(bell.clone()), None);
         drop(exchange);
+        let standing = Standing::hungry(self, key);
         leno_kernel::listen_at(bell);
         let mut exchange = self.lock();
         match exchange.stop_listening(key, Waiter::Co(co)) {
-            Stage::Met => Ok(exchange.finish_met(key).expect("it was handed over")),
-            Stage::Refused => Err(Self::no_value(exchange, key, Wake::Unparked)),
+            Stage::Met => {
+                let key = standing.into_key();
+                Ok(exchange.finish_met(key).expect("it was handed over"))
+            }
+            Stage::Refused => Err(Self::no_value(exchange, standing.into_key(), Wake::Unparked)),
             Stage::Waiting => {
                 drop(exchange);
-                self.await_value(key, reason, None)
+                self.await_value(standing, reason, None)
             }
         }
     }
@@ -90,18 +95,19 @@ impl<T, F: Flavour> Channel<T, F> {
     ) -> Result<(), (Failure, T)> {
         let (key, wakes) = exchange.wait_blocked(Waiter::Thread(bell.clone()), value, None);
         drop(exchange);
+        let standing = Standing::blocked(self, key);
         wakes.wake();
         leno_kernel::listen_at(bell);
         let mut exchange = self.lock();
         match exchange.stop_listening(key, Waiter::Co(co)) {
             Stage::Met => {
-                exchange.finish_met(key);
+                exchange.finish_met(standing.into_key());
                 Ok(())
             }
-            Stage::Refused => Self::no_room(exchange, key, Wake::Unparked),
+            Stage::Refused => Self::no_room(exchange, standing.into_key(), Wake::Unparked),
             Stage::Waiting => {
                 drop(exchange);
-                self.await_room(key, None)
+                self.await_room(standing, None)
             }
         }
     }

@@ -5,6 +5,9 @@
 //! a dropped future) is to take the slot back under the lock; if a partner came first, a value that
 //! was handed over is delivered, or on exit put back.
 //!
+//! A party that stands in line is held by a guard ([`Standing`]) until its owner looks at it: if the wait
+//! unwinds instead, because a clock, a waker or a policy does, the guard gives up for it.
+//!
 //! At a shared channel with room for a batch, whoever finds nothing listens first: see
 //! [`leno_kernel::listen`]. At others it listens once it stands in line (`listen.rs`).
 //!
@@ -19,6 +22,7 @@ use crate::exchange::{Exchange, Key, Put, Side, Stage, Taken};
 use crate::flavour::Flavour;
 use crate::patience::Patience;
 use crate::select::ticket::Caller;
+use crate::standing::Standing;
 
 /// Why nothing came of an operation that may wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +74,7 @@ impl<T, F: Flavour> Channel<T, F> {
             let key = exchange.wait_hungry(Waiter::Co(co), None);
             exchange.parks(key, co);
             drop(exchange);
-            return self.await_value(key, reason, deadline);
+            return self.await_value(Standing::hungry(self, key), reason, deadline);
         }
         self.receive_slowly(exchange, reason, deadline)
     }
@@ -122,8 +126,9 @@ impl<T, F: Flavour> Channel<T, F> {
         let patience = Patience::of::<F>(&waiter);
         let key = exchange.wait_hungry(waiter, None);
         drop(exchange);
+        let standing = Standing::hungry(self, key);
         patience.spin();
-        self.await_value(key, reason, deadline)
+        self.await_value(standing, reason, deadline)
     }
 
     /// Waits for the value of a party that stands in line.
@@ -131,19 +136,20 @@ impl<T, F: Flavour> Channel<T, F> {
     #[track_caller]
     pub(crate) fn await_value(
         &self,
-        key: Key,
+        standing: Standing<'_, T, F>,
         reason: Reason,
         deadline: Option<Time>,
     ) -> Result<T, Failure> {
         loop {
             let wake = self.park(reason, deadline);
             let mut exchange = self.lock();
-            match (exchange.stage(key), wake) {
+            match (exchange.stage(standing.key), wake) {
                 (Stage::Met, Wake::Unparked | Wake::TimedOut) => {
+                    let key = standing.into_key();
                     return Ok(exchange.finish_met(key).expect("it was handed over"));
                 }
                 (Stage::Waiting, Wake::Unparked) => {}
-                _ => return Err(Self::no_value(exchange, key, wake)),
+                _ => return Err(Self::no_value(exchange, standing.into_key(), wake)),
             }
         }
     }
@@ -210,8 +216,9 @@ impl<T, F: Flavour> Channel<T, F> {
             let (key, wakes) = exchange.wait_blocked(Waiter::Co(co), value, None);
             exchange.parks(key, co);
             drop(exchange);
+            let standing = Standing::blocked(self, key);
             wakes.wake();
-            return self.await_room(key, deadline);
+            return self.await_room(standing, deadline);
         }
         self.send_slowly(exchange, value, deadline)
     }
@@ -233,8 +240,10 @@ impl<T, F: Flavour> Channel<T, F> {
         value: T,
         deadline: Option<Time>,
     ) -> Result<(), (Failure, T)> {
+        // Declared before the lock, and so dropped after it if the calling code may not wait.
+        let left;
         let mut exchange = self.asked(exchange, Side::Hungry, None);
-        let value = match exchange.put(value, &Caller) {
+        left = match exchange.put(value, &Caller) {
             Put::Done(wakes) => {
                 drop(exchange);
                 wakes.wake_partner();
@@ -245,26 +254,31 @@ impl<T, F: Flavour> Channel<T, F> {
         };
         let waiter = self.waiter(Reason::Blocked(self.object), deadline);
         let patience = Patience::of::<F>(&waiter);
-        let (key, wakes) = exchange.wait_blocked(waiter, value, None);
+        let (key, wakes) = exchange.wait_blocked(waiter, left, None);
         drop(exchange);
+        let standing = Standing::blocked(self, key);
         wakes.wake();
         patience.spin();
-        self.await_room(key, deadline)
+        self.await_room(standing, deadline)
     }
 
     #[inline(always)]
     #[track_caller]
-    pub(crate) fn await_room(&self, key: Key, deadline: Option<Time>) -> Result<(), (Failure, T)> {
+    pub(crate) fn await_room(
+        &self,
+        standing: Standing<'_, T, F>,
+        deadline: Option<Time>,
+    ) -> Result<(), (Failure, T)> {
         loop {
             let wake = self.park(Reason::Blocked(self.object), deadline);
             let mut exchange = self.lock();
-            match (exchange.stage(key), wake) {
+            match (exchange.stage(standing.key), wake) {
                 (Stage::Met, Wake::Unparked | Wake::TimedOut) => {
-                    exchange.finish_met(key);
+                    exchange.finish_met(standing.into_key());
                     return Ok(());
                 }
                 (Stage::Waiting, Wake::Unparked) => {}
-                _ => return Self::no_room(exchange, key, wake),
+                _ => return Self::no_room(exchange, standing.into_key(), wake),
             }
         }
     }

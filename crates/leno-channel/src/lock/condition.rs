@@ -17,6 +17,7 @@ use crate::exchange::{Exchange, Put, Side, Taken};
 use crate::flavour::{Flavour, Local, Shared};
 use crate::recv_future::Waiting;
 use crate::select::ticket::Caller;
+use crate::standing::Standing;
 use crate::wait::Failure;
 
 /// Waiting until someone says that something about a [`Mutex`](crate::Mutex)'s value has changed.
@@ -130,9 +131,10 @@ impl<F: Flavour> Condition<F> {
         forget_old(&mut exchange);
         let key = exchange.wait_hungry(waiter, None);
         drop(exchange);
+        let standing = Standing::hungry(&self.channel, key);
         let mutex = guard.mutex;
         drop(guard);
-        let is_late = match self.channel.await_value(key, reason, deadline) {
+        let is_late = match self.channel.await_value(standing, reason, deadline) {
             Ok(()) => false,
             Err(Failure::Exiting) => return Err(LockError::Exiting(self.channel.label())),
             Err(Failure::TimedOut | Failure::Closed) => true,
@@ -188,11 +190,7 @@ impl<F: Flavour> Condition<F> {
     /// Wakes all who wait; not those who begin to while it does.
     pub fn notify_all(&self) {
         let count = self.channel.lock().count(Side::Hungry);
-        for _ in 0..count {
-            if !self.notify() {
-                return;
-            }
-        }
+        NotifyAll { condition: self, left: count }.run();
     }
 
     fn notify(&self) -> bool {
@@ -209,6 +207,29 @@ impl<F: Flavour> Condition<F> {
 }
 
 about!(Condition);
+
+/// Some who are notified, all of them, also when a waker raises an exit.
+struct NotifyAll<'a, F: Flavour> {
+    condition: &'a Condition<F>,
+    left: usize,
+}
+
+impl<F: Flavour> NotifyAll<'_, F> {
+    fn run(&mut self) {
+        while self.left > 0 {
+            self.left -= 1;
+            if !self.condition.notify() {
+                self.left = 0;
+            }
+        }
+    }
+}
+
+impl<F: Flavour> Drop for NotifyAll<'_, F> {
+    fn drop(&mut self) {
+        self.run();
+    }
+}
 
 /// A notification that goes to the next unless it is used.
 struct Notified<'a, F: Flavour> {

@@ -72,23 +72,7 @@ impl<F: Flavour> Semaphore<F> {
     /// Adds permits; there are `usize::MAX` at most. It takes as long as those who get one take to wake, and
     /// no longer however many permits are left over.
     pub fn release(&self, permits: usize) {
-        let mut left = permits;
-        while left > 0 {
-            self.channel.begins(Operation::Unlock);
-            let mut exchange = self.channel.asked(self.channel.lock(), Side::Hungry, None);
-            if !leno_kernel::is_planted("semaphore-counts")
-                && let Some(wakes) = exchange.add_stock(left, || ())
-            {
-                drop(exchange);
-                return wakes.wake();
-            }
-            let put = exchange.put((), &Caller);
-            drop(exchange);
-            if let Put::Done(wakes) = put {
-                wakes.wake();
-            }
-            left -= 1;
-        }
+        Release { semaphore: self, left: permits }.run();
     }
 
     /// How many permits nobody has.
@@ -158,6 +142,44 @@ impl<F: Flavour> Semaphore<F> {
 }
 
 about!(Semaphore);
+
+/// Permits that are added, all of them, also when a waker raises an exit.
+struct Release<'a, F: Flavour> {
+    semaphore: &'a Semaphore<F>,
+    left: usize,
+}
+
+impl<F: Flavour> Release<'_, F> {
+    #[inline(always)]
+    fn run(&mut self) {
+        let channel = &self.semaphore.channel;
+        while self.left > 0 {
+            channel.begins(Operation::Unlock);
+            let mut exchange = channel.asked(channel.lock(), Side::Hungry, None);
+            if !leno_kernel::is_planted("semaphore-counts")
+                && let Some(wakes) = exchange.add_stock(self.left, || ())
+            {
+                self.left = 0;
+                drop(exchange);
+                return wakes.wake();
+            }
+            let put = exchange.put((), &Caller);
+            drop(exchange);
+            self.left -= 1;
+            if let Put::Done(wakes) = put {
+                wakes.wake();
+            }
+        }
+    }
+}
+
+impl<F: Flavour> Drop for Release<'_, F> {
+    fn drop(&mut self) {
+        if self.left > 0 {
+            self.run();
+        }
+    }
+}
 
 impl<F: Flavour> Permit<'_, F> {
     /// Keeps it for ever: it is not given back.

@@ -6,7 +6,7 @@ use super::alternative::{Alternative, Attempt, Receive, Step, sealed};
 use super::ticket::{Caller, Claimant};
 use crate::channel::Channel;
 use crate::error::{RecvError, SendError};
-use crate::exchange::{Coupon, Exchange, Key, Put, Side, Taken};
+use crate::exchange::{Coupon, Exchange, Key, Put, Side, Taken, Wakes};
 use crate::flavour::Flavour;
 use crate::{Receiver, Sender};
 
@@ -47,33 +47,45 @@ impl<'a, T, F: Flavour, W, H> Take<'a, T, F, W, H> {
     fn take<C: Claimant>(&mut self, claimant: &C, enlist: Option<(&Coupon, &Waiter)>) -> Attempt {
         // Cloning may be code of another executor.
         let enlist = enlist.map(|(coupon, waiter)| (coupon.clone(), waiter.clone()));
-        let mut unused = enlist;
+        let mut unused = Discard(enlist);
         let exchange = self.channel.lock();
         let mut exchange = self.channel.asked(exchange, Side::Blocked, claimant.ticket());
-        if unused.is_some() {
+        if unused.0.is_some() {
             self.order = exchange.next_order();
         }
         let taken = exchange.take(claimant);
         if let Taken::Empty = taken
-            && let Some((coupon, waiter)) = unused.take()
+            && let Some((coupon, waiter)) = unused.0.take()
         {
             let key = exchange.wait_hungry(waiter, Some(coupon));
             self.key = Some(key);
         }
         drop(exchange);
-        user::discard(unused);
-        match taken {
+        // Kept before anyone is woken or dropped: what that raises must not lose it.
+        let (attempt, wakes) = match taken {
             Taken::Value(value, wakes) => {
-                wakes.wake();
                 self.taken = Some(Some(value));
-                Attempt::Taken
+                (Attempt::Taken, wakes)
             }
             Taken::Closed => {
                 self.taken = Some(None);
-                Attempt::Taken
+                (Attempt::Taken, Wakes::Nobody)
             }
-            Taken::Empty => Attempt::NotReady,
-            Taken::Busy => Attempt::Busy,
+            Taken::Empty => (Attempt::NotReady, Wakes::Nobody),
+            Taken::Busy => (Attempt::Busy, Wakes::Nobody),
+        };
+        wakes.wake();
+        attempt
+    }
+}
+
+/// A waiter that was not needed: dropped with whatever is left of it, after the lock.
+struct Discard(Option<(Coupon, Waiter)>);
+
+impl Drop for Discard {
+    fn drop(&mut self) {
+        if let Some(unused) = self.0.take() {
+            user::discard(unused);
         }
     }
 }
@@ -177,7 +189,7 @@ impl<'a, T, F: Flavour, H> Give<'a, T, F, H> {
     }
 
     fn give<C: Claimant>(&mut self, claimant: &C, enlist: Option<(&Coupon, &Waiter)>) -> Attempt {
-        let enlist = enlist.map(|(coupon, waiter)| (coupon.clone(), waiter.clone()));
+        let mut enlist = Discard(enlist.map(|(coupon, waiter)| (coupon.clone(), waiter.clone())));
         let Some(value) = self.value.take() else { return Attempt::NotReady };
         let exchange = self.channel.lock();
         let mut exchange = self.channel.asked(exchange, Side::Hungry, claimant.ticket());
@@ -196,7 +208,7 @@ impl<'a, T, F: Flavour, H> Give<'a, T, F, H> {
                 Attempt::Busy
             }
             Put::Full(value) => {
-                match enlist {
+                match enlist.0.take() {
                     None => self.value = Some(value),
                     Some((coupon, waiter)) => self.stand(exchange, value, coupon, waiter),
                 }

@@ -1,0 +1,246 @@
+//! Waits that unwind: a clock that panics while its caller parks, a waker that raises an exit in the middle of
+//! an operation. A party leaves its line then, and what it was given goes to others.
+
+use std::cell::Cell;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Wake, Waker};
+use std::time::Duration;
+
+use leno_channel::{Condition, Mutex, Semaphore, bounded, channel};
+use leno_kernel::bell::Bell;
+use leno_kernel::{self as kernel, LocalSystem, Platform, RealTime, Time};
+
+const LONG: Duration = Duration::from_secs(3_600);
+
+/// A clock that panics once, the given number of calls later.
+#[derive(Clone)]
+struct Fuse(Rc<Cell<u32>>);
+
+struct Clock(RealTime, Fuse);
+
+impl Platform for Clock {
+    fn now(&self) -> Time {
+        let left = self.1.0.get();
+        self.1.0.set(left.saturating_sub(1));
+        assert_ne!(left, 1, "the clock fails once");
+        self.0.now()
+    }
+
+    fn idle(&self, bell: &Bell, deadline: Option<Time>) {
+        self.0.idle(bell, deadline);
+    }
+}
+
+impl Fuse {
+    /// Runs `wait`, whose deadline is one call of the clock, and its park another, which panics.
+    fn burns<R>(&self, wait: impl FnOnce() -> R) {
+        self.0.set(2);
+        assert!(catch_unwind(AssertUnwindSafe(wait)).is_err(), "the clock was not asked");
+    }
+}
+
+fn system() -> (LocalSystem, Fuse) {
+    let fuse = Fuse(Rc::default());
+    (LocalSystem::builder().platform(Clock(RealTime::new(), fuse.clone())).build(), fuse)
+}
+
+#[test]
+fn a_mutex_is_not_handed_to_a_caller_whose_clock_has_panicked() {
+    let (system, fuse) = system();
+    let mutex = Rc::new(Mutex::local(7));
+    let (holds, fails) = (mutex.clone(), mutex.clone());
+    drop(system.spawn(move || {
+        let guard = holds.lock().unwrap();
+        (0..3).for_each(|_| kernel::yield_now());
+        drop(guard);
+    }));
+    drop(system.spawn(move || fuse.burns(|| fails.lock_timeout(LONG).is_ok())));
+    let waits = mutex.clone();
+    let last = system.spawn(move || {
+        kernel::yield_now();
+        *waits.lock().unwrap()
+    });
+    system.run().unwrap();
+    assert_eq!(last.join().unwrap(), 7);
+    assert!(mutex.waiting().is_empty());
+}
+
+#[test]
+fn a_value_is_not_handed_to_a_receiver_whose_clock_has_panicked() {
+    let (system, fuse) = system();
+    let (tx, rx) = channel();
+    let received = system.spawn(move || {
+        fuse.burns(|| rx.recv_timeout(LONG));
+        kernel::yield_now();
+        rx.recv()
+    });
+    drop(system.spawn(move || tx.send(7).unwrap()));
+    system.run().unwrap();
+    assert_eq!(received.join().unwrap(), Ok(7));
+}
+
+#[test]
+fn a_value_is_not_sent_after_its_senders_clock_has_panicked() {
+    let (system, fuse) = system();
+    let (tx, rx) = bounded(1);
+    let value = Rc::new(());
+    let (sent, left) = (value.clone(), tx.clone());
+    drop(system.spawn(move || {
+        tx.send(Rc::default()).unwrap();
+        fuse.burns(|| tx.send_timeout(sent, LONG).is_ok());
+    }));
+    system.run().unwrap();
+    assert_eq!(Rc::strong_count(&value), 1, "it is dropped");
+    assert!(left.waiting_senders().is_empty());
+    assert_eq!(rx.try_iter().count(), 1);
+}
+
+#[test]
+fn a_permit_is_not_lost_to_a_caller_whose_clock_has_panicked() {
+    let (system, fuse) = system();
+    let semaphore = Rc::new(Semaphore::local(0));
+    let own = semaphore.clone();
+    drop(system.spawn(move || fuse.burns(|| own.acquire_timeout(LONG).is_ok())));
+    system.run().unwrap();
+    semaphore.release(1);
+    assert_eq!(semaphore.available(), 1);
+}
+
+#[test]
+fn a_notification_is_not_lost_to_a_caller_whose_clock_has_panicked() {
+    let (system, fuse) = system();
+    let both = Rc::new((Mutex::local(()), Condition::local()));
+    let (fails, waits, tells) = (both.clone(), both.clone(), both);
+    drop(system.spawn(move || {
+        let guard = fails.0.lock().unwrap();
+        fuse.burns(|| fails.1.wait_timeout(guard, LONG).is_ok());
+    }));
+    let told = system.spawn(move || drop(waits.1.wait(waits.0.lock().unwrap()).unwrap()));
+    drop(system.spawn(move || tells.1.notify_one()));
+    system.run().unwrap();
+    told.join().unwrap();
+}
+
+/// Raises the exit of the coroutine that calls it, if that is to exit.
+struct Yields;
+
+impl Wake for Yields {
+    fn wake(self: Arc<Self>) {
+        kernel::yield_now();
+    }
+}
+
+/// Polls a future with a waker that raises the exit of who calls it; forgets neither.
+fn poll_to_exit<F: Future>(future: F) -> Pin<Box<F>> {
+    let mut future = Box::pin(future);
+    let waker = Waker::from(Arc::new(Yields));
+    assert!(future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    future
+}
+
+/// Ends the calling coroutine as soon as it yields.
+fn cancel_self() {
+    kernel::cancel(kernel::current().unwrap());
+}
+
+#[test]
+fn a_notification_is_not_lost_to_a_caller_that_exits_while_it_unlocks() {
+    let system = LocalSystem::new();
+    let mutex: &Mutex<()> = Box::leak(Box::new(Mutex::local(())));
+    let condition: &Condition = Box::leak(Box::new(Condition::local()));
+    let exits = system.spawn(move || {
+        let guard = mutex.lock().unwrap();
+        // Unlocking wakes this one, whose waker raises the exit.
+        let _next = poll_to_exit(mutex.lock_async());
+        cancel_self();
+        let _ = condition.wait(guard);
+    });
+    let told = system.spawn(|| drop(condition.wait(mutex.lock().unwrap()).unwrap()));
+    drop(system.spawn(|| {
+        assert_eq!(condition.waiting().len(), 1);
+        condition.notify_one();
+    }));
+    system.run().unwrap();
+    assert!(exits.join().is_err());
+    told.join().unwrap();
+}
+
+#[test]
+fn a_sender_that_exits_while_it_wakes_joiners_leaves_its_line() {
+    let system = LocalSystem::new();
+    let ((tx, rx), (_other, none)) = (channel::<u32>(), channel::<u32>());
+    let own = rx.clone();
+    let exits = system.spawn(move || {
+        // Standing in line wakes the joiner, whose waker raises the exit.
+        let join = leno_channel::join((&own, &none));
+        let _joins = poll_to_exit(join.recv_async());
+        cancel_self();
+        let _ = tx.send(1);
+    });
+    system.run().unwrap();
+    assert!(exits.join().is_err());
+    assert!(rx.try_recv().is_err(), "the value has gone with its sender");
+}
+
+#[test]
+fn all_permits_are_added_although_a_waker_raises_an_exit() {
+    let system = LocalSystem::new();
+    let semaphore = Rc::new(Semaphore::local(0));
+    let own = semaphore.clone();
+    let exits = system.spawn(move || {
+        let first = poll_to_exit(own.acquire_async());
+        cancel_self();
+        let released = catch_unwind(AssertUnwindSafe(|| own.release(3)));
+        assert!(released.is_err(), "the exit goes on");
+        drop(first);
+        assert_eq!(own.available(), 3);
+    });
+    system.run().unwrap();
+    exits.join().unwrap();
+    assert_eq!(semaphore.available(), 3);
+}
+
+#[test]
+fn all_are_notified_although_a_waker_raises_an_exit() {
+    let system = LocalSystem::new();
+    let mutex: &Mutex<()> = Box::leak(Box::new(Mutex::local(())));
+    let condition: &Condition = Box::leak(Box::new(Condition::local()));
+    let exits = system.spawn(move || {
+        let guard = mutex.lock().unwrap();
+        let _first = poll_to_exit(condition.wait_async(guard));
+        kernel::yield_now();
+        cancel_self();
+        condition.notify_all();
+    });
+    let waits = || drop(condition.wait(mutex.lock().unwrap()).unwrap());
+    let told = [system.spawn(waits), system.spawn(waits)];
+    system.run().unwrap();
+    assert!(exits.join().is_err());
+    told.into_iter().for_each(|told| told.join().unwrap());
+}
+
+#[test]
+fn a_value_that_its_sender_may_not_wait_for_is_dropped_after_the_lock() {
+    struct Looks(Option<leno_channel::Sender<Looks>>, Rc<Cell<bool>>);
+
+    impl Drop for Looks {
+        fn drop(&mut self) {
+            if let Some(tx) = self.0.take() {
+                let looked = catch_unwind(AssertUnwindSafe(|| tx.waiting_senders().len()));
+                self.1.set(looked.is_ok());
+                std::mem::forget((looked, tx));
+            }
+        }
+    }
+
+    let (tx, _rx) = channel();
+    let has_looked = Rc::new(Cell::new(false));
+    let value = Looks(Some(tx.clone()), has_looked.clone());
+    // A thread that is no coroutine cannot wait for a local channel.
+    assert!(catch_unwind(AssertUnwindSafe(|| tx.send(value).is_ok())).is_err());
+    assert!(has_looked.get(), "the channel was locked");
+}
