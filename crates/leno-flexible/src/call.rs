@@ -43,6 +43,14 @@ struct Inner<P, R> {
     waiter: Option<Waiter>,
 }
 
+/// What it carries belongs to users: the last one who knows it drops it where their code may run.
+impl<P, R> Drop for Call<P, R> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        user::assert_outside();
+    }
+}
+
 /// A call, whatever it carries.
 pub(crate) trait AnyCall: Send + Sync {
     /// The body has ended: that is the answer of one that gives nothing back.

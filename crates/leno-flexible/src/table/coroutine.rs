@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use leno_kernel::Waiter;
 
-use super::{Caller, Id, Requester, Table};
+use super::{Caller, Id, Request, Requester, Table};
 use crate::call::AnyCall;
 use crate::event::What;
 use crate::{Refusal, Rule, State};
@@ -62,9 +62,13 @@ impl Table {
         self.cell_mut(n).waits_for = None;
         let is_own =
             |from: &Requester| matches!(from, Requester::Coroutine(other, _) if *other == n);
+        let is_gone = |request: &mut Request| request.call.is_some() && is_own(&request.from);
         let cell = self.cell_mut(m);
-        cell.requests.retain(|request| request.call.is_none() || !is_own(&request.from));
-        let served = cell.caller.take_if(|caller| is_own(&caller.from)).map(|_| cell.state);
+        let gone: Vec<_> = cell.requests.extract_if(.., is_gone).collect();
+        let caller = cell.caller.take_if(|caller| is_own(&caller.from));
+        let served = caller.is_some().then_some(cell.state);
+        let calls = gone.into_iter().filter_map(|request| request.call);
+        calls.chain(caller.map(|caller| caller.call)).for_each(|call| self.spend(call));
         self.wait(n);
         let rule = if served.is_some() { Rule::WithdrawServed } else { Rule::WithdrawPending };
         self.tell_own(rule, n, Some(m));

@@ -95,8 +95,10 @@ impl Table {
         }
         self.queue.retain(|other| *other != m);
         // One that is unwound while it was calling leaves its callee to itself.
-        if let Some(callee) = self.cell_mut(m).callee.take() {
-            self.cell_mut(callee).caller = None;
+        if let Some(callee) = self.cell_mut(m).callee.take()
+            && let Some(caller) = self.cell_mut(callee).caller.take()
+        {
+            self.spend(caller.call);
         }
         // When a system stops, requests go before those who have made them.
         let waits_for = self.cell_mut(m).waits_for.take();
