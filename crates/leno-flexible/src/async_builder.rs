@@ -57,7 +57,8 @@ impl AsyncBuilder {
         self
     }
 
-    /// Bytes of stack, a hint, for [`Self::create_migratable`]; what is a future has none.
+    /// Bytes of stack, a hint, for [`Self::create_migratable`]; what is a future has none. The largest stack has 1 GiB
+    /// ([`MAX_SIZE`](leno_context::stack::MAX_SIZE)): a coroutine for which more is asked cannot start.
     pub fn stack_size(mut self, bytes: usize) -> AsyncBuilder {
         self.plan.stack_size = Some(bytes);
         self

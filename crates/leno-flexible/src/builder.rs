@@ -62,7 +62,11 @@ impl Builder {
         self
     }
 
-    /// Bytes of stack, a hint.
+    /// Bytes of stack, a hint. The largest stack has 1 GiB
+    /// ([`MAX_SIZE`](leno_context::stack::MAX_SIZE)): a coroutine for which more is asked cannot start.
+    ///
+    /// Whoever has called a coroutine that cannot start, for that or because there is no memory for its stack, gets
+    /// [`CallError::Failed`](crate::CallError::Failed); if it was kicked or resumed, its system's failure hook is told.
     pub fn stack_size(mut self, bytes: usize) -> Builder {
         self.plan.stack_size = Some(bytes);
         self

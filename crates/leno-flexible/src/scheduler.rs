@@ -10,17 +10,23 @@
 //! to run it at once; what it waits for outside has happened, and it stands in the queue again; or it has
 //! let others run by the kernel's own yield, and stands there already. The last is not run before its turn.
 
+use core::cell::Cell;
 use core::task::{Context, Poll};
 use std::collections::HashSet;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Wake as StdWake, Waker};
 
+use leno_context::last_words;
+use leno_context::stack::StackSize;
+use leno_kernel::user::{self, Panic};
 use leno_kernel::{
     Back, Co, Options, Reason, Sink, Waiter, Wake, attach, current_stack, exit, listen, park,
 };
 
+use crate::call::AnyCall;
 use crate::shared::Shared;
-use crate::table::{Id, Next, Table};
+use crate::table::{Body, Ending, Id, Next, Table};
 
 /// Wakes the scheduler for its sink.
 struct Rouser(Co);
@@ -41,8 +47,110 @@ impl Drop for Guard<'_> {
     }
 }
 
+/// A body that the kernel is to run. If the kernel drops it before, its coroutine has ended.
+struct Start {
+    shared: Arc<Shared>,
+    id: Id,
+    body: Option<Body>,
+    stage: Rc<Cell<Stage>>,
+}
+
+/// Who has a body that is to start.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// The scheduler, which says itself if it cannot start.
+    New,
+    /// The kernel.
+    Spawned,
+    /// It runs, or has run.
+    Begun,
+}
+
+impl Start {
+    fn run(mut self) {
+        self.stage.set(Stage::Begun);
+        let body = self.body.take();
+        drop(self);
+        body.into_iter().for_each(|body| body());
+    }
+}
+
+impl Drop for Start {
+    fn drop(&mut self) {
+        if let Some(body) = self.body.take() {
+            if self.stage.get() == Stage::Spawned {
+                cannot_start(&self.shared, self.id, NO_STACK);
+            }
+            user::discard(body);
+        }
+    }
+}
+
+/// Why a coroutine cannot start, if the kernel does not say.
+const NO_STACK: &str = "there is no memory for its stack";
+
+/// A coroutine has ended before it began. Whoever has called it is told why.
+fn cannot_start(shared: &Shared, id: Id, why: &str) {
+    let mut nothing = None::<fn(&dyn AnyCall) -> Option<Waiter>>;
+    let ended = shared.operate_as_scheduler(|table| {
+        let ending = match table.is_stopped() {
+            true => Ending::Exited,
+            false => {
+                let text = format!("a flexible coroutine cannot start: {why}");
+                Ending::Panicked(Box::new(text))
+            }
+        };
+        table.end(id, ending, &mut nothing)
+    });
+    shared.go_on();
+    let Some(failure) = ended else { return };
+    if shared.hook.is_some() {
+        return shared.report(failure);
+    }
+    last_words::say(format_args!("{failure}"));
+    user::failed("a flexible coroutine", Panic::new(failure.into_payload()));
+}
+
+/// Starts a coroutine and lets it run until it leaves; `None` if it cannot start.
+fn first_turn(
+    shared: &Arc<Shared>,
+    sink: &Sink,
+    id: Id,
+    body: Body,
+    stack_size: Option<usize>,
+) -> Option<(Co, Left)> {
+    let mut options = Options::new().name(shared.lock().cell(id).name.clone());
+    let stage = Rc::new(Cell::new(Stage::New));
+    let start = Start { shared: shared.clone(), id, body: Some(body), stage: stage.clone() };
+    if let Some(bytes) = stack_size {
+        if let Err(error) = StackSize::holding(bytes) {
+            cannot_start(shared, id, &error.to_string());
+            return None;
+        }
+        options = options.stack_size(bytes);
+    }
+    let spawned = match sink.spawn(&options, move || start.run()) {
+        Ok(spawned) => spawned,
+        Err(error) => {
+            cannot_start(shared, id, &error.to_string());
+            return None;
+        }
+    };
+    stage.set(Stage::Spawned);
+    let co = spawned.co().expect("this core has it");
+    shared.lock().started(id, co);
+    let left = turn(shared, id, co);
+    if stage.get() != Stage::Begun {
+        // The kernel would try again until another one of this core has ended: here they seldom do.
+        cannot_start(shared, id, NO_STACK);
+        spawned.cancel();
+        return None;
+    }
+    Some((co, left))
+}
+
 /// Schedules until it is made to exit.
-pub(crate) fn run(shared: &Shared) {
+pub(crate) fn run(shared: &Arc<Shared>) {
     let _guard = Guard(shared);
     let own = current_stack().expect("a coroutine with a stack schedules");
     let sink = Sink::new();
@@ -63,24 +171,15 @@ pub(crate) fn run(shared: &Shared) {
             Next::InVain => {}
             Next::Poll { .. } | Next::Ask(_) => unreachable!("whoever has a home core has a stack"),
             Next::Run { id, co, body, stack_size } => {
-                let co = body
-                    .map(|body| {
-                        let name = shared.lock().cell(id).name.clone();
-                        let mut options = Options::new().name(name);
-                        if let Some(bytes) = stack_size {
-                            options = options.stack_size(bytes);
-                        }
-                        let spawned = sink.spawn(&options, body).unwrap_or_else(|error| {
-                            panic!("a flexible coroutine cannot start: {error}")
-                        });
-                        let co = spawned.co().expect("this core has it");
-                        shared.lock().started(id, co);
-                        co
-                    })
-                    .or(co)
-                    .expect("it has started, or starts now");
-                yielded.remove(&co);
-                if turn(shared, id, co) == Left::Yielded {
+                let done = match (body, co) {
+                    (Some(body), _) => first_turn(shared, &sink, id, body, stack_size),
+                    (None, Some(co)) => {
+                        yielded.remove(&co);
+                        Some((co, turn(shared, id, co)))
+                    }
+                    (None, None) => unreachable!("it has started, or starts now"),
+                };
+                if let Some((co, Left::Yielded)) = done {
                     yielded.insert(co);
                 }
             }

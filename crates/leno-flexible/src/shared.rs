@@ -246,7 +246,7 @@ impl Shared {
     }
 
     /// Whoever schedules is told, if there is something to do.
-    fn go_on(&self) {
+    pub(crate) fn go_on(&self) {
         let mut table = self.lock();
         let next = self.next_to_go_on(&mut table);
         let leavings = table.take_leavings();

@@ -1,6 +1,6 @@
 //! What ends a coroutine, a call or a system, and what is dropped then: others go on.
 
-use std::sync::mpsc;
+use std::sync::{Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -38,5 +38,66 @@ fn the_parameter_of_a_caller_that_is_unwound_is_dropped_outside_of_the_lock() {
         assert_eq!(calls.state(), State::Calling);
         drop(system);
         assert_eq!(calls.state(), State::Terminated);
+    });
+}
+
+/// A coroutine that adds one, for calls from anywhere.
+fn adder(system: &System) -> Flexible<u32, u32> {
+    system.create("adds", |me: &mut Me<u32, u32>| {
+        loop {
+            let n = me.parameter().unwrap_or(0);
+            me.detach(n + 1);
+        }
+    })
+}
+
+#[test]
+fn a_coroutine_that_gets_no_stack_is_its_callers_error_and_its_system_goes_on() {
+    in_time(|| {
+        let (tell, told) = mpsc::channel();
+        let tell = Mutex::new(tell);
+        let system = System::builder()
+            .on_failure(move |failure| tell.lock().unwrap().send(failure.to_string()).unwrap())
+            .build();
+        let huge = || system.coroutine("huge").stack_size(1 << 50);
+        let error = huge().create(|_: &mut Me<(), ()>| {}).call(()).unwrap_err().to_string();
+        assert!(error.contains("huge") && error.contains("cannot start"), "{error}");
+        assert!(error.contains(&(1_u64 << 50).to_string()), "{error}");
+        let kicked = huge().create(|_: &mut Me<(), ()>| {});
+        kicked.kick().unwrap();
+        let failure = told.recv().unwrap();
+        assert!(failure.contains("huge") && failure.contains("cannot start"), "{failure}");
+        assert_eq!(kicked.state(), State::Terminated);
+        let calls = huge().create(|_: &mut Me<(), ()>| {});
+        let caller = system.create("caller", move |me: &mut Me<(), String>| {
+            me.answer(calls.call(()).unwrap_err().to_string());
+        });
+        let error = caller.call(()).unwrap();
+        assert!(error.contains("huge") && error.contains("cannot start"), "{error}");
+        assert_eq!(adder(&system).call(1).unwrap(), 2);
+    });
+}
+
+/// In a process of its own, whose address space is limited.
+#[cfg(not(any(leno_baton, leno_asan)))]
+#[test]
+fn a_coroutine_for_which_there_is_no_memory_is_its_callers_error_and_its_system_goes_on() {
+    const NAME: &str =
+        "a_coroutine_for_which_there_is_no_memory_is_its_callers_error_and_its_system_goes_on";
+    const CHILD: &str = "LENO_FLEXIBLE_NO_MEMORY";
+    if std::env::var_os(CHILD).is_none() {
+        let mut child = std::process::Command::new("sh");
+        child.args(["-c", "ulimit -v 800000; exec \"$0\" \"$1\" --exact --nocapture"]);
+        child.arg(std::env::current_exe().unwrap()).arg(NAME).env(CHILD, "1");
+        let output = child.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        return;
+    }
+    in_time(|| {
+        let system = System::new();
+        let huge = system.coroutine("huge").stack_size(1 << 30).create(|_: &mut Me<(), ()>| {});
+        let error = huge.call(()).unwrap_err().to_string();
+        assert!(error.contains("huge") && error.contains("cannot start"), "{error}");
+        assert_eq!(adder(&system).call(1).unwrap(), 2);
     });
 }

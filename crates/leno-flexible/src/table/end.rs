@@ -3,6 +3,7 @@
 use core::any::Any;
 
 use leno_kernel::Waiter;
+use leno_kernel::user::Panic;
 
 use super::{Caller, Id, Request, Requester, Table};
 use crate::call::AnyCall;
@@ -28,6 +29,13 @@ impl Table {
         ending: Ending,
         settle: &mut Option<F>,
     ) -> Option<Failure> {
+        if self.get(m).is_none_or(|cell| cell.state == State::Terminated) {
+            // It has ended already: what was raised since was not raised by its body.
+            if let Ending::Panicked(payload) = ending {
+                self.garbage.push(Box::new(Panic::new(payload)));
+            }
+            return None;
+        }
         let (own, name) = (self.as_requester(m), self.name(m));
         self.cell_mut(m).has_panicked = matches!(ending, Ending::Panicked(_));
         let (rule, failure) = match (self.cell_mut(m).caller.take(), ending) {
