@@ -108,11 +108,15 @@ pub(crate) fn steer(
 ) {
     let mut guard = Guard { shared, is_armed: true };
     loop {
+        // What it has served is dropped when the turn is performed: that may be code of users.
+        let mut _served = None;
         let back = match next.take() {
             Some(Next::Poll { id, stackless, turn, call }) => {
                 let turn = turn::begin(shared, id, turn, call, Some(&stackless.waker));
                 let body = poll(shared, id, stackless, &turn);
-                Some((id, body, turn.finish()))
+                let (leave, served) = turn.finish();
+                _served = Some(served);
+                Some((id, body, leave))
             }
             Some(Next::Run { .. }) => unreachable!("whoever has a stack has a home core"),
             Some(Next::Ask(question)) => {
@@ -130,18 +134,20 @@ pub(crate) fn steer(
         match shared.operate_as_scheduler(|table| step(table, back, is_done)) {
             Step::Next(scheduled) => next = Some(scheduled),
             Step::Again => {}
-            Step::Left => break,
+            Step::Left => guard.is_armed = false,
             Step::Helper => {
                 send_helper(shared);
-                break;
+                guard.is_armed = false;
             }
             Step::Stopped => {
                 sweep(shared);
-                break;
+                guard.is_armed = false;
             }
         }
+        if !guard.is_armed {
+            return;
+        }
     }
-    guard.is_armed = false;
 }
 
 /// S3 and S1.

@@ -20,7 +20,7 @@ use core::cell::RefCell;
 use std::sync::Arc;
 use std::task::Waker;
 
-use leno_kernel::{Co, who};
+use leno_kernel::{Co, user, who};
 
 use crate::call::AnyCall;
 use crate::shared::Shared;
@@ -76,6 +76,18 @@ fn with<T, R>(
     key.try_with(|list| f(&mut list.borrow_mut())).ok().flatten()
 }
 
+/// The call that a turn has served. It may be the last to know an answer that nobody gets, which is dropped with it.
+pub(crate) struct Served(Option<Arc<dyn AnyCall>>);
+
+impl Drop for Served {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(call) = self.0.take() {
+            user::discard(call);
+        }
+    }
+}
+
 /// Ends a turn when it goes.
 pub(crate) struct Ends {
     system: usize,
@@ -91,11 +103,11 @@ impl Ends {
         })
     }
 
-    /// Ends it: what is still to be performed.
-    pub(crate) fn finish(self) -> Option<Leave> {
-        let mut ended = self.remove()?;
+    /// Ends it: what is still to be performed, and what is to be dropped after that.
+    pub(crate) fn finish(self) -> (Option<Leave>, Served) {
+        let Some(mut ended) = self.remove() else { return (None, Served(None)) };
         core::mem::forget(self);
-        ended.take_leave()
+        (ended.take_leave(), Served(ended.call.take()))
     }
 
     fn remove(&self) -> Option<Turn> {
@@ -113,8 +125,8 @@ impl Ends {
 
 impl Drop for Ends {
     fn drop(&mut self) {
-        // Not while they are borrowed, since a call may be dropped with it.
-        drop(self.remove());
+        // Not while they are borrowed.
+        drop(self.remove().map(|ended| Served(ended.call)));
     }
 }
 

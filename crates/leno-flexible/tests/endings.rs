@@ -1,10 +1,11 @@
 //! What ends a coroutine, a call or a system, and what is dropped then: others go on.
 
 use std::sync::{Mutex, mpsc};
+use std::task::{Context, Waker};
 use std::thread;
 use std::time::Duration;
 
-use leno_flexible::{Flexible, Me, State, System};
+use leno_flexible::{AsyncMe, CallError, Flexible, Me, State, System, Threadless};
 
 /// Runs `f` on a thread of its own; it must end in time.
 fn in_time<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> T {
@@ -99,5 +100,79 @@ fn a_coroutine_for_which_there_is_no_memory_is_its_callers_error_and_its_system_
         let error = huge.call(()).unwrap_err().to_string();
         assert!(error.contains("huge") && error.contains("cannot start"), "{error}");
         assert_eq!(adder(&system).call(1).unwrap(), 2);
+    });
+}
+
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        if !thread::panicking() {
+            panic!("a destructor panics");
+        }
+    }
+}
+
+/// A coroutine that adds one, in a system without a thread.
+fn stackless_adder(system: &Threadless) -> Flexible<u32, u32> {
+    system.create("adds", |mut me: AsyncMe<u32, u32>| async move {
+        loop {
+            let n = me.parameter().unwrap_or(0);
+            me.detach(n + 1).await;
+        }
+    })
+}
+
+/// A coroutine that says when it runs, and goes on when it may; meanwhile its thread has the helm.
+fn busy(
+    system: &Threadless,
+    name: &'static str,
+) -> (Flexible<(), u32>, mpsc::Receiver<()>, mpsc::Sender<()>) {
+    let (enter, entered) = mpsc::channel();
+    let (leave, left) = mpsc::channel::<()>();
+    let left = Mutex::new(left);
+    let made = system.create(name, move |mut me: AsyncMe<(), u32>| async move {
+        enter.send(()).unwrap();
+        left.lock().unwrap().recv().unwrap();
+        me.yield_now().await;
+        me.detach(1).await;
+    });
+    (made, entered, leave)
+}
+
+/// An answer whose caller has given up meanwhile is dropped by the thread that steers, between two turns; that thread
+/// has called another coroutine.
+fn drop_an_answer<R: Send + 'static>(
+    system: &Threadless,
+    answer: impl FnOnce() -> R + Send + 'static,
+) -> Result<u32, CallError> {
+    let (slow, is_slow, goes_on) = busy(system, "slow");
+    let (enter, entered) = mpsc::channel();
+    let (leave, left) = mpsc::channel::<()>();
+    let left = Mutex::new(left);
+    let answers = system.create("answers", move |mut me: AsyncMe<(), R>| async move {
+        enter.send(()).unwrap();
+        left.lock().unwrap().recv().unwrap();
+        me.detach(answer()).await;
+    });
+    thread::scope(|s| {
+        let steers = s.spawn(|| slow.call(()));
+        is_slow.recv().unwrap();
+        let mut call = Box::pin(answers.call_async(()));
+        assert!(call.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        goes_on.send(()).unwrap();
+        entered.recv().unwrap();
+        drop(call);
+        leave.send(()).unwrap();
+        steers.join().expect("it has called another coroutine")
+    })
+}
+
+#[test]
+fn an_answer_that_nobody_gets_and_that_panics_ends_neither_its_system_nor_a_caller() {
+    in_time(|| {
+        let system = Threadless::new();
+        assert_eq!(drop_an_answer(&system, || Bomb).unwrap(), 1);
+        assert_eq!(stackless_adder(&system).call(1).unwrap(), 2);
     });
 }
