@@ -21,7 +21,8 @@ use leno_context::last_words;
 use leno_context::stack::StackSize;
 use leno_kernel::user::{self, Panic};
 use leno_kernel::{
-    Back, Co, Options, Reason, Sink, Waiter, Wake, attach, current_stack, exit, listen, park,
+    Back, Co, Options, Reason, Sink, Waiter, Wake, attach, cancel, current_stack, exit, listen,
+    park,
 };
 
 use crate::call::AnyCall;
@@ -138,12 +139,14 @@ fn first_turn(
     };
     stage.set(Stage::Spawned);
     let co = spawned.co().expect("this core has it");
+    // Nobody waits for it, so what it raises is reported.
+    drop(spawned);
     shared.lock().started(id, co);
     let left = turn(shared, id, co);
     if stage.get() != Stage::Begun {
         // The kernel would try again until another one of this core has ended: here they seldom do.
         cannot_start(shared, id, NO_STACK);
-        spawned.cancel();
+        cancel(co);
         return None;
     }
     Some((co, left))
