@@ -8,7 +8,7 @@ use std::task::Waker;
 
 use leno_kernel::Waiter;
 
-use crate::call::Call;
+use crate::call::{Call, refused};
 use crate::table::Id;
 use crate::{CallError, Flexible, Refusal, turn};
 
@@ -49,6 +49,11 @@ impl<P: Send + 'static, R: Send + 'static> Future for CallFuture<P, R> {
                 shared.point();
                 match own {
                     Some(own) => self.call_as_coroutine(own, call.clone(), context.waker())?,
+                    // It would block its thread, whoever waits for it there.
+                    None if turn::is_steering(&shared) && !turn::is_here() => {
+                        let coroutine = self.callee.name();
+                        return Poll::Ready(refused(Refusal::Steers { coroutine }));
+                    }
                     None => self.call_from_outside(&call)?,
                 }
                 call

@@ -43,6 +43,12 @@ pub enum Refusal {
         /// Which one.
         coroutine: Arc<str>,
     },
+    /// Whoever calls cannot wait: its thread runs the system, which has no other thread, and has called it between
+    /// two turns of coroutines. A destructor of a parameter or an answer can try, or a waker.
+    Steers {
+        /// Whom it has called.
+        coroutine: Arc<str>,
+    },
     /// Only coroutines of one system resume each other, or wait for each other.
     Foreign {
         /// Who tried.
@@ -86,6 +92,11 @@ impl fmt::Display for Refusal {
             Refusal::TurnEnded { coroutine } => write!(
                 f,
                 "coroutine '{coroutine}' does one thing at a time, and its turn has ended"
+            ),
+            Refusal::Steers { coroutine } => write!(
+                f,
+                "a destructor or a waker cannot call coroutine '{coroutine}' here: the calling thread \
+                 runs its system, and would wait for itself"
             ),
             Refusal::Foreign { by, coroutine } => write!(
                 f,

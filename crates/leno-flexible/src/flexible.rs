@@ -207,7 +207,7 @@ impl<P: Send + 'static, R: Send + 'static> Flexible<P, R> {
     /// not says why, so it is to be made.
     pub(crate) fn could_wait(&self) -> bool {
         self.shared().point();
-        !self.has_ended() && !turn::is_here() && can_park()
+        !self.has_ended() && !turn::is_here() && !turn::is_steering(self.shared()) && can_park()
     }
 
     /// Whether its system has ended.
@@ -230,6 +230,9 @@ impl<P: Send + 'static, R: Send + 'static> Flexible<P, R> {
             // Says so, if it is a future.
             drop(Waiter::current());
             return refused(Refusal::Exiting);
+        }
+        if shared.is_threadless && turn::is_steering(shared) {
+            return refused(Refusal::Steers { coroutine: self.name() });
         }
         // Whoever has no home core was refused above.
         let own = if shared.is_threadless { None } else { shared.current() };

@@ -103,7 +103,9 @@ fn cannot_start(shared: &Shared, id: Id, why: &str) {
         };
         table.end(id, ending, &mut nothing)
     });
-    shared.go_on();
+    if let Some(exit) = shared.go_on() {
+        user::failed("a destructor", exit);
+    }
     let Some(failure) = ended else { return };
     if shared.hook.is_some() {
         return shared.report(failure);

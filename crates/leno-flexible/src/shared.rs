@@ -14,7 +14,7 @@ use leno_kernel::{
 
 use crate::call::AnyCall;
 use crate::party::Outsider;
-use crate::table::{Asker, Caller, Id, Next, Question, Requester, Table, Undecided};
+use crate::table::{Asker, Caller, Id, Leavings, Next, Question, Requester, Table, Undecided};
 use crate::{Failure, Refusal, helm, turn};
 use leno_kernel::user::{Locked, lock};
 
@@ -43,29 +43,35 @@ pub(crate) struct Shared {
 struct InOperation<'a> {
     shared: &'a Shared,
     table: Option<Locked<'a, Table>>,
+    /// Who is told when the lock is free, before code of users is called: that may not return soon.
+    told: Told,
 }
 
 impl InOperation<'_> {
-    /// Whether policies are to be asked, or the observer is to be told.
+    /// Whether policies are to be asked, or the observer is to be told; and an exit that was raised by what was woken
+    /// and dropped.
     #[inline]
-    fn end(&mut self) -> bool {
-        let Some(mut table) = self.table.take() else { return false };
+    fn end(&mut self) -> (bool, Option<Panic>) {
+        let Some(mut table) = self.table.take() else { return (false, None) };
         let leavings = table.take_leavings();
         let has_questions = table.has_questions();
         drop(table);
-        if let Some(leavings) = leavings {
-            leavings.see_to();
-        }
-        has_questions
+        self.shared.go_on_with(core::mem::replace(&mut self.told, Told::Nobody));
+        (has_questions, leavings.and_then(see_to))
     }
 }
 
 impl Drop for InOperation<'_> {
     fn drop(&mut self) {
-        if self.end() {
+        if self.end().0 {
             drop(self.shared.consult());
         }
     }
+}
+
+/// Wakes and drops what an operation leaves; with an exit that this has raised, which goes on when everything is done.
+fn see_to(leavings: Leavings) -> Option<Panic> {
+    user::call(|| leavings.see_to()).err()
 }
 
 /// Who has to be told that somebody is ready.
@@ -78,8 +84,8 @@ enum Told {
     Helper,
 }
 
-/// Goes on with what a policy or an observer has raised.
-fn raise(raised: Option<Panic>) {
+/// Goes on with what a policy or an observer has raised, unless the calling code unwinds already.
+pub(crate) fn raise(raised: Option<Panic>) {
     if let Some(raised) = raised
         && !std::thread::panicking()
     {
@@ -132,24 +138,38 @@ impl Shared {
 
     /// An operation: one critical section. Whoever is to be woken is woken after it.
     pub(crate) fn operate<T>(&self, f: impl FnOnce(&mut Table) -> T) -> T {
-        let (result, has_questions) = self.operate_quietly(f);
-        self.consult_if(has_questions);
+        let (result, raised) = self.operate_holding(f);
+        raise(raised);
         result
+    }
+
+    /// The same for one who has more to do before it goes on with what an observer, a policy of requests, or an exit
+    /// has raised.
+    #[must_use = "what was raised goes on: see `raise`"]
+    pub(crate) fn operate_holding<T>(&self, f: impl FnOnce(&mut Table) -> T) -> (T, Option<Panic>) {
+        let (result, has_questions, exit) = self.operate_quietly(|table, _| f(table));
+        (result, self.consult_if(has_questions, exit))
     }
 
     /// The same for one who has more to do before policies are asked and the observer is told, which may take their
     /// time: see [`Self::consult_if`].
-    fn operate_quietly<T>(&self, f: impl FnOnce(&mut Table) -> T) -> (T, bool) {
-        let mut operation = InOperation { shared: self, table: Some(self.lock()) };
-        let result = f(operation.table.as_mut().expect("it is locked"));
-        (result, operation.end())
+    fn operate_quietly<T>(
+        &self,
+        f: impl FnOnce(&mut Table, &mut Told) -> T,
+    ) -> (T, bool, Option<Panic>) {
+        let mut operation =
+            InOperation { shared: self, table: Some(self.lock()), told: Told::Nobody };
+        let InOperation { table, told, .. } = &mut operation;
+        let result = f(table.as_mut().expect("it is locked"), told);
+        let (has_questions, exit) = operation.end();
+        (result, has_questions, exit)
     }
 
     /// The same for one who schedules, and so goes on whatever an observer or a policy of requests raises: the
     /// failure hook is told.
     pub(crate) fn operate_as_scheduler<T>(&self, f: impl FnOnce(&mut Table) -> T) -> T {
-        let (result, has_questions) = self.operate_quietly(f);
-        if has_questions && let Some(raised) = self.consult() {
+        let (result, raised) = self.operate_holding(f);
+        if let Some(raised) = raised {
             user::failed("an observer or a policy", raised);
         }
         result
@@ -157,32 +177,36 @@ impl Shared {
 
     /// The same from outside: whoever schedules has to be told, if there is something to do.
     pub(crate) fn operate_from_outside<T>(self: &Arc<Self>, f: impl FnOnce(&mut Table) -> T) -> T {
-        // If there is no home core, the helm may be a helper's, who is sent after code of users was called.
-        let _steers = self.is_threadless.then(|| turn::steers(self)).flatten();
-        let ((result, next), has_questions) = self.operate_quietly(|table| {
-            let result = f(table);
-            // Nobody is told before policies and the observer were: they see it first.
-            let next = (!table.has_questions()).then(|| self.next_to_go_on(table));
-            (result, next)
-        });
-        match next {
-            Some(next) => self.go_on_with(next),
-            None if has_questions => {
-                let raised = self.consult();
-                self.go_on();
-                raise(raised);
-            }
-            None => {}
-        }
+        let (result, raised) = self.operate_from_outside_holding(f);
+        raise(raised);
         result
     }
 
-    /// Has policies asked and the observer told, and goes on with what they raise.
-    #[inline]
-    fn consult_if(&self, has_questions: bool) {
-        if has_questions {
-            raise(self.consult());
+    /// The same for one who has more to do before it goes on with what was raised.
+    #[must_use = "what was raised goes on: see `raise`"]
+    pub(crate) fn operate_from_outside_holding<T>(
+        &self,
+        f: impl FnOnce(&mut Table) -> T,
+    ) -> (T, Option<Panic>) {
+        let (result, has_questions, exit) = self.operate_quietly(|table, told| {
+            let result = f(table);
+            // Nobody is told before policies and the observer were: they see it first.
+            if !table.has_questions() {
+                *told = self.next_to_go_on(table);
+            }
+            result
+        });
+        if !has_questions {
+            return (result, exit);
         }
+        let raised = user::first(exit, self.consult());
+        (result, user::first(raised, self.go_on()))
+    }
+
+    /// Has policies asked and the observer told. Returns what they raise, or what was raised before.
+    #[inline]
+    fn consult_if(&self, has_questions: bool, before: Option<Panic>) -> Option<Panic> {
+        if has_questions { user::first(before, self.consult()) } else { before }
     }
 
     /// Asks the policies and tells the observer what the operations so far leave to do. Returns what they raise.
@@ -199,7 +223,7 @@ impl Shared {
                 raised = user::first(raised, panic);
             }
             if has_asked {
-                self.go_on();
+                raised = user::first(raised, self.go_on());
             }
             let events = self.lock().take_events();
             let Some((mut observer, events)) = events else {
@@ -239,22 +263,17 @@ impl Shared {
         let again = table.decide(undecided, place);
         let leavings = table.take_leavings();
         drop(table);
-        if let Some(leavings) = leavings {
-            leavings.see_to();
-        }
-        (again, raised)
+        (again, user::first(raised, leavings.and_then(see_to)))
     }
 
-    /// Whoever schedules is told, if there is something to do.
-    pub(crate) fn go_on(&self) {
+    /// Whoever schedules is told, if there is something to do. Returns an exit that was raised.
+    pub(crate) fn go_on(&self) -> Option<Panic> {
         let mut table = self.lock();
         let next = self.next_to_go_on(&mut table);
         let leavings = table.take_leavings();
         drop(table);
-        if let Some(leavings) = leavings {
-            leavings.see_to();
-        }
         self.go_on_with(next);
+        leavings.and_then(see_to)
     }
 
     #[inline]
@@ -350,7 +369,7 @@ impl Shared {
             let Caller { from, call } = caller.take().expect("nobody has called yet");
             return self.operate_from_outside(|table| table.call_from_outside(from, m, call));
         };
-        let (first, has_questions) = self.operate_quietly(|table| {
+        let (first, has_questions, exit) = self.operate_quietly(|table, _| {
             // In a world others may do something first.
             if !in_world && let Some(next) = table.call_directly(m, &mut caller) {
                 return Ok(Some(next));
@@ -366,7 +385,7 @@ impl Shared {
                 helm::steer(self, (!in_world).then_some(first), limit, is_settled);
             }
         });
-        self.consult_if(has_questions);
+        raise(self.consult_if(has_questions, exit));
         called
     }
 

@@ -163,8 +163,11 @@ pub(crate) fn steers(shared: &Arc<Shared>) -> Option<Steers> {
 /// Whether the calling code was called by one who steers this system.
 #[inline(never)]
 pub(crate) fn is_steering(shared: &Arc<Shared>) -> bool {
-    let own = (here(), address(shared));
-    with(&STEERED, |steered| steered.contains(&own).then_some(())).is_some()
+    with(&STEERED, |steered| {
+        let own = (!steered.is_empty()).then(|| (here(), address(shared)))?;
+        steered.contains(&own).then_some(())
+    })
+    .is_some()
 }
 
 fn here() -> Option<Co> {

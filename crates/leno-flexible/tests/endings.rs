@@ -5,7 +5,7 @@ use std::task::{Context, Waker};
 use std::thread;
 use std::time::Duration;
 
-use leno_flexible::{AsyncMe, CallError, Flexible, Me, State, System, Threadless};
+use leno_flexible::{AsyncMe, CallError, Flexible, Me, Refusal, State, System, Threadless};
 
 /// Runs `f` on a thread of its own; it must end in time.
 fn in_time<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> T {
@@ -174,5 +174,75 @@ fn an_answer_that_nobody_gets_and_that_panics_ends_neither_its_system_nor_a_call
         let system = Threadless::new();
         assert_eq!(drop_an_answer(&system, || Bomb).unwrap(), 1);
         assert_eq!(stackless_adder(&system).call(1).unwrap(), 2);
+    });
+}
+
+/// Calls a coroutine when it is dropped.
+struct Calls(Flexible<u32, u32>, mpsc::Sender<Result<u32, CallError>>);
+
+impl Drop for Calls {
+    fn drop(&mut self) {
+        self.1.send(self.0.call(1)).unwrap();
+    }
+}
+
+#[test]
+fn a_destructor_between_two_turns_that_calls_its_system_is_refused() {
+    in_time(|| {
+        let system = Threadless::new();
+        let adds = stackless_adder(&system);
+        let (tell, told) = mpsc::channel();
+        let calls = Calls(adds.clone(), tell);
+        assert_eq!(drop_an_answer(&system, move || calls).unwrap(), 1);
+        let refused = told.recv().unwrap().unwrap_err();
+        assert!(matches!(refused, CallError::Refused(Refusal::Steers { .. })), "{refused}");
+        assert_eq!(adds.call(1).unwrap(), 2);
+    });
+}
+
+/// The same for one who waits for a future there.
+#[test]
+fn a_destructor_between_two_turns_that_blocks_on_a_call_of_its_system_is_refused() {
+    struct Blocks(Flexible<u32, u32>, mpsc::Sender<Result<u32, CallError>>);
+    impl Drop for Blocks {
+        fn drop(&mut self) {
+            self.1.send(leno_kernel::block_on(self.0.call_async(1))).unwrap();
+        }
+    }
+    in_time(|| {
+        let system = Threadless::new();
+        let adds = stackless_adder(&system);
+        let (tell, told) = mpsc::channel();
+        let blocks = Blocks(adds.clone(), tell);
+        assert_eq!(drop_an_answer(&system, move || blocks).unwrap(), 1);
+        let refused = told.recv().unwrap().unwrap_err();
+        assert!(matches!(refused, CallError::Refused(Refusal::Steers { .. })), "{refused}");
+        assert_eq!(adds.call(1).unwrap(), 2);
+    });
+}
+
+/// Whoever gives up drops the parameter, and does not steer. Somebody is ready then, and nobody else is there who would:
+/// a helper is sent first.
+#[test]
+fn a_parameter_whose_caller_gives_up_may_call_its_system() {
+    in_time(|| {
+        let system = Threadless::new();
+        let adds = stackless_adder(&system);
+        let (tell, told) = mpsc::channel();
+        let waits = system.create("waits", |mut me: AsyncMe<Option<Calls>, ()>| async move {
+            loop {
+                me.passivate().await;
+            }
+        });
+        let call = |parameter| {
+            let mut call = Box::pin(waits.call_async(parameter));
+            assert!(call.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+            call
+        };
+        let first = call(Some(Calls(adds, tell)));
+        // When the first has given up, the second is attached, and its coroutine is ready.
+        let _second = call(None);
+        drop(first);
+        assert_eq!(told.recv().unwrap().unwrap(), 2);
     });
 }
