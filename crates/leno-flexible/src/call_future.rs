@@ -108,6 +108,7 @@ impl<P: Send + 'static, R: Send + 'static> Drop for CallFuture<P, R> {
     fn drop(&mut self) {
         if let Step::Waits(call) = core::mem::replace(&mut self.step, Step::Done) {
             self.callee.withdraw(call);
+            turn::goes_on(self.callee.shared());
         }
     }
 }

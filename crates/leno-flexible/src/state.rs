@@ -8,7 +8,8 @@
 //!   Waiting      Active (scheduled)      Idle (scheduled, but attached-only and without a caller)
 //!   Active       Idle (detach, resume, passivate)   Waiting (yield)   Calling (call)
 //!                Terminated (its body ended)        Parked (it waits for something outside)
-//!   Calling      Waiting (its callee has detached or ended)
+//!   Calling      Waiting (its callee has detached or ended, or it has given up)
+//!                Active (it gives up in the turn in which it has called: it has no stack)
 //!   Parked       Waiting (what it waits for has happened)
 //!   Terminated   nothing
 //! ```
@@ -51,6 +52,7 @@ impl State {
             (self, next),
             (Idle | Calling | Parked, Waiting)
                 | (Waiting, Active | Idle)
+                | (Calling, Active)
                 | (Active, Idle | Waiting | Calling | Parked | Terminated)
         )
     }
@@ -98,7 +100,7 @@ mod tests {
         assert_eq!(allowed(Idle), [0, 1, 0, 0, 0, 0]);
         assert_eq!(allowed(Waiting), [1, 0, 1, 0, 0, 0]);
         assert_eq!(allowed(Active), [1, 1, 0, 1, 1, 1]);
-        assert_eq!(allowed(Calling), [0, 1, 0, 0, 0, 0]);
+        assert_eq!(allowed(Calling), [0, 1, 1, 0, 0, 0]);
         assert_eq!(allowed(Parked), [0, 1, 0, 0, 0, 0]);
         assert_eq!(allowed(Terminated), [0; 6]);
     }

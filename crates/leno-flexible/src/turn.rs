@@ -227,3 +227,13 @@ pub(crate) fn coroutine(shared: &Arc<Shared>) -> Option<Id> {
 pub(crate) fn has_ended(shared: &Arc<Shared>) {
     current(shared, |_, turn| turn.end = End::Done);
 }
+
+/// The turn of the calling code goes on: its coroutine has given up the call that had ended it.
+pub(crate) fn goes_on(shared: &Arc<Shared>) {
+    let ended = current(shared, |id, turn| (turn.end == End::Done).then_some(id));
+    if let Some(id) = ended.flatten()
+        && shared.lock().is_active(id)
+    {
+        current(shared, |_, turn| turn.end = End::Open);
+    }
+}

@@ -278,9 +278,13 @@ impl Table {
         self.get(id).expect("whoever names it keeps it")
     }
 
+    fn get_mut(&mut self, id: Id) -> Option<&mut Cell> {
+        let (generation, cell) = self.slots.get_mut(id.slot)?;
+        cell.as_mut().filter(|_| *generation == id.generation)
+    }
+
     fn cell_mut(&mut self, id: Id) -> &mut Cell {
-        let (generation, cell) = &mut self.slots[id.slot];
-        cell.as_mut().filter(|_| *generation == id.generation).expect("whoever names it keeps it")
+        self.get_mut(id).expect("whoever names it keeps it")
     }
 
     /// The coroutine of this system that this one of the kernel is.

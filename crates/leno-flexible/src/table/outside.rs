@@ -105,6 +105,7 @@ impl Table {
             let request = cell.requests.remove(place);
             self.garbage.push(call.withdraw());
             self.tell_rule(Rule::WithdrawPending, &request.from, Some(m));
+            self.calls_no_more(&request.from);
             return None;
         }
         // Whoever gives up has the call still, so it is not dropped here.
@@ -112,8 +113,26 @@ impl Table {
         let state = cell.state;
         self.garbage.push(call.withdraw());
         self.tell_rule(Rule::WithdrawServed, &caller.from, Some(m));
+        self.calls_no_more(&caller.from);
         self.attach(m);
         Some(state)
+    }
+
+    /// A coroutine without a stack has given up its call. In the turn in which it has made that, it goes on with its
+    /// turn. Later it stands in the queue: what it waits for besides may have happened meanwhile.
+    fn calls_no_more(&mut self, from: &Requester) {
+        let Requester::Coroutine(n, _) = *from else { return };
+        let Some(cell) = self.get_mut(n) else { return };
+        cell.callee = None;
+        cell.waits_for = None;
+        let (state, is_polled) = (cell.state, cell.stackless.is_none());
+        match state {
+            State::Calling if self.is_stopped => {}
+            // Nobody else is active: whoever polls it has the helm.
+            State::Calling if is_polled => self.set(n, State::Active),
+            State::Calling => self.wait(n),
+            _ => {}
+        }
     }
 
     /// The system ends: nobody who waits will be answered.
@@ -128,10 +147,20 @@ impl Table {
             let cell = self.cell_mut(id);
             let body = cell.body.take();
             let outside = cell.caller.take_if(|own| matches!(own.from, Requester::Outside(_)));
-            let calls = core::mem::take(&mut cell.requests).into_iter().filter_map(|own| own.call);
+            let requests = core::mem::take(&mut cell.requests);
+            let of_coroutine = |own: &Request| match own.from {
+                Requester::Coroutine(n, _) => own.call.is_some().then_some(n),
+                Requester::Outside(_) => None,
+            };
+            // They name it no more: it may be gone before they are.
+            let waiting: Vec<_> = requests.iter().filter_map(of_coroutine).collect();
+            let calls = requests.into_iter().filter_map(|own| own.call);
             let calls = calls.chain(outside.map(|caller| caller.call));
             let error = || Refusal::Stopped { coroutine: coroutine.clone() }.into();
             let calls: Vec<_> = calls.collect();
+            for n in waiting {
+                self.get_mut(n).into_iter().for_each(|cell| cell.waits_for = None);
+            }
             for call in calls {
                 let waiter = call.fail(error());
                 self.wakes.extend(waiter);

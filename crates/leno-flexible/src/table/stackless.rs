@@ -125,6 +125,10 @@ impl Table {
         match self.get(id).map(|cell| cell.state) {
             Some(State::Parked) => drop(self.came_back(id)),
             Some(State::Active) => self.cell_mut(id).is_woken = true,
+            // In the turn in which it calls; it may give that up before its poll comes back.
+            Some(State::Calling) if self.cell(id).stackless.is_none() => {
+                self.cell_mut(id).is_woken = true;
+            }
             _ => {}
         }
     }
