@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::async_me::AsyncMe;
 use crate::call::{AnyCall, typed};
 use crate::policy::Serve;
-use crate::shared::Shared;
+use crate::shared::{Shared, raise};
 use crate::table::{Ending, Plan, Runs, Stackless};
 use crate::{Flexible, helm, turn};
 
@@ -103,7 +103,7 @@ impl AsyncBuilder {
         };
         let future = Box::pin(future);
         let own = shared.clone();
-        let id = shared.operate(|table| {
+        let (id, raised) = shared.operate_holding(|table| {
             let id = table.add(plan, |id| {
                 place.set(id).expect("a coroutine is made once");
                 Runs::Future(Stackless { future, waker: helm::waker(&own, id), inner: None })
@@ -111,7 +111,9 @@ impl AsyncBuilder {
             table.created(&by, id);
             id
         });
-        Flexible::new(shared, id, name)
+        let made = Flexible::new(shared, id, name);
+        raise(raised);
+        made
     }
 }
 

@@ -9,7 +9,7 @@ use core::task::Poll;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::call::{Types, typed};
-use crate::shared::Shared;
+use crate::shared::{Shared, raise};
 use crate::table::{Id, Leave};
 use crate::turn::{self, End};
 use crate::{AsyncBuilder, Flexible, Party, Refusal};
@@ -183,7 +183,7 @@ impl<P: Send + 'static, R: Send + 'static> AsyncMe<P, R> {
             self.shared.point();
             turn::coroutine(&self.shared);
             let waker = context.waker().clone();
-            let done = self.shared.operate(|table| {
+            let (done, raised) = self.shared.operate_holding(|table| {
                 if !table.is_active(id) {
                     return Err(None);
                 }
@@ -191,9 +191,12 @@ impl<P: Send + 'static, R: Send + 'static> AsyncMe<P, R> {
                 table.leaves_in(id, waker);
                 Ok(())
             });
+            if done.is_ok() {
+                turn::has_ended(&self.shared);
+            }
+            raise(raised);
             match done {
                 Ok(()) => {
-                    turn::has_ended(&self.shared);
                     left_at = Some(turn);
                     Poll::Pending
                 }

@@ -9,7 +9,7 @@ use leno_kernel::user;
 
 use crate::call::{AnyCall, typed};
 use crate::policy::Serve;
-use crate::shared::Shared;
+use crate::shared::{Shared, raise};
 use crate::table::{Body, Ending, Id, Plan, Runs};
 use crate::{Flexible, Me};
 
@@ -82,12 +82,14 @@ impl Builder {
         shared.point();
         let by = shared.requester();
         let own = shared.clone();
-        let id = shared.operate(|table| {
+        let (id, raised) = shared.operate_holding(|table| {
             let id = table.add(plan, |id| Runs::Closure(wrap(own, id, body)));
             table.created(&by, id);
             id
         });
-        Flexible::new(shared, id, name)
+        let made = Flexible::new(shared, id, name);
+        raise(raised);
+        made
     }
 }
 

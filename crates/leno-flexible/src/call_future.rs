@@ -7,8 +7,10 @@ use std::sync::Arc;
 use std::task::Waker;
 
 use leno_kernel::Waiter;
+use leno_kernel::user::Panic;
 
 use crate::call::{Call, refused};
+use crate::shared::raise;
 use crate::table::Id;
 use crate::{CallError, Flexible, Refusal, turn};
 
@@ -48,7 +50,7 @@ impl<P: Send + 'static, R: Send + 'static> Future for CallFuture<P, R> {
                 let call = Arc::new(Call::new(parameter, Some(waiter)));
                 shared.point();
                 match own {
-                    Some(own) => self.call_as_coroutine(own, call.clone(), context.waker())?,
+                    Some(own) => self.call_as_coroutine(own, &call, context.waker())?,
                     // It would block its thread, whoever waits for it there.
                     None if turn::is_steering(&shared) && !turn::is_here() => {
                         let coroutine = self.callee.name();
@@ -81,26 +83,39 @@ impl<P: Send + 'static, R: Send + 'static> CallFuture<P, R> {
     fn call_as_coroutine(
         &self,
         own: Id,
-        call: Arc<Call<P, R>>,
+        call: &Arc<Call<P, R>>,
         waker: &Waker,
     ) -> Result<(), Refusal> {
         let (id, waits, waker) = (self.callee.id(), self.waits, waker.clone());
-        self.callee
-            .shared()
-            .operate(|table| {
-                if !table.is_active(own) {
-                    return Err(Refusal::TurnEnded { coroutine: table.cell(own).name.clone() });
-                }
-                let result =
-                    if waits { table.call_wait(own, id, call) } else { table.call(own, id, call) };
-                result.inspect(|()| table.leaves_in(own, waker))
-            })
-            .inspect(|()| turn::has_ended(self.callee.shared()))
+        let shared = self.callee.shared();
+        let made = call.clone();
+        let (called, raised) = shared.operate_holding(|table| {
+            if !table.is_active(own) {
+                return Err(Refusal::TurnEnded { coroutine: table.cell(own).name.clone() });
+            }
+            let result =
+                if waits { table.call_wait(own, id, made) } else { table.call(own, id, made) };
+            result.inspect(|()| table.leaves_in(own, waker))
+        });
+        self.take_back_if(&raised, call);
+        raise(raised);
+        called.inspect(|()| turn::has_ended(shared))
+    }
+
+    /// An observer or a policy has panicked after the call was made: the panic goes on, and nobody waits for an answer.
+    fn take_back_if(&self, raised: &Option<Panic>, call: &Arc<Call<P, R>>) {
+        if raised.is_some() && !std::thread::panicking() {
+            self.callee.withdraw(call.clone());
+        }
     }
 
     fn call_from_outside(&self, call: &Arc<Call<P, R>>) -> Result<(), Refusal> {
         let (id, made) = (self.callee.id(), call.clone());
-        self.callee.shared().call_from_outside(id, made, None, || call.is_settled())
+        let (called, raised) =
+            self.callee.shared().call_from_outside(id, made, None, || call.is_settled());
+        self.take_back_if(&raised, call);
+        raise(raised);
+        called
     }
 }
 

@@ -5,6 +5,7 @@ use core::marker::PhantomData;
 use core::time::Duration;
 use std::sync::Arc;
 
+use leno_kernel::user::{self, Panic};
 use leno_kernel::{
     Object, Reason, Sign, Time, Waiter, Wake, can_park, deadline_in, exit, listen, now, park_on,
     park_on_until,
@@ -12,7 +13,7 @@ use leno_kernel::{
 
 use crate::call::{AnyCall, Call, Types, refused};
 use crate::call_future::CallFuture;
-use crate::shared::Shared;
+use crate::shared::{Shared, raise};
 use crate::snapshot::Seen;
 use crate::table::Id;
 use crate::{CallError, Party, Refusal, State, helm, turn};
@@ -238,31 +239,61 @@ impl<P: Send + 'static, R: Send + 'static> Flexible<P, R> {
         let own = if shared.is_threadless { None } else { shared.current() };
         match own {
             Some(own) => {
-                shared.operate(|table| match waits {
+                let (called, raised) = shared.operate_holding(|table| match waits {
                     true => table.call_wait(own, self.id(), call.clone()),
                     false => table.call(own, self.id(), call.clone()),
-                })?;
-                if !shared.sleep_until(own, limit)?
-                    && let Some(served) = shared.operate(|table| table.give_up(own, self.id()))
-                {
-                    shared.sleep(own)?;
-                    return Err(CallError::TimedOut { coroutine: self.name(), served });
+                });
+                if let Some(raised) = raised {
+                    // It goes on when this coroutine is active again, with nothing of a call.
+                    let more = if called.is_ok() { self.give_up(own)?.1 } else { None };
+                    user::discard(call);
+                    raise(user::first(Some(raised), more));
+                    return refused(Refusal::Exiting);
                 }
-                shared.sleep(own)?;
+                called?;
+                if !shared.sleep_until(own, limit)? {
+                    let (given_up, raised) = self.give_up(own)?;
+                    raise(raised);
+                    if let Some(served) = given_up {
+                        return Err(CallError::TimedOut { coroutine: self.name(), served });
+                    }
+                }
                 call.take_answer().expect("whoever detaches from a coroutine answers first")
             }
             None => {
-                let made = call.clone();
-                shared.call_from_outside(self.id(), made, limit, || call.is_settled())?;
-                self.wait_for_answer(call, limit)
+                let made = Made { callee: self, call: Some(call) };
+                let call = made.call();
+                let (called, raised) =
+                    shared.call_from_outside(self.id(), call.clone(), limit, || call.is_settled());
+                raise(raised);
+                match called {
+                    Ok(()) => self.wait_for_answer(made, limit),
+                    Err(refusal) => {
+                        made.into_call();
+                        refused(refusal)
+                    }
+                }
             }
         }
     }
 
+    /// Gives up the call of a coroutine with a stack, which goes on when its turn comes. What that one was doing, if it
+    /// was serving the call, or nothing if the call is settled; and what an observer has raised, for when this
+    /// coroutine is active again.
+    #[allow(clippy::type_complexity, reason = "what the table says, and what is raised later")]
+    fn give_up(&self, own: Id) -> Result<(Option<Option<State>>, Option<Panic>), Refusal> {
+        let shared = self.shared();
+        let (given_up, raised) = shared.operate_holding(|table| table.give_up(own, self.id()));
+        shared.sleep(own)?;
+        Ok((given_up, raised))
+    }
+
     /// Blocks the calling thread until the call is settled; it steers meanwhile, if nobody else does.
     #[track_caller]
-    fn wait_for_answer(&self, call: Arc<Call<P, R>>, limit: Option<Time>) -> Result<R, CallError> {
+    fn wait_for_answer(&self, made: Made<'_, P, R>, limit: Option<Time>) -> Result<R, CallError> {
+        let call = made.call();
         if call.is_settled() {
+            let call = made.into_call().expect("it is taken once");
             return call.into_answer().expect("a settled call has its answer once");
         }
         let (shared, sign) = (self.shared(), &self.named.sign);
@@ -272,10 +303,11 @@ impl<P: Send + 'static, R: Send + 'static> Flexible<P, R> {
         call.set_waiter(Waiter::current());
         let reason = Reason::Answer(sign.object());
         loop {
-            if shared.is_threadless && !call.is_settled() && self.steer(&call, limit) {
+            if shared.is_threadless && !call.is_settled() && self.steer(call, limit) {
                 continue;
             }
             if let Some(answer) = call.take_answer() {
+                made.into_call();
                 return answer;
             }
             let wake = match limit {
@@ -286,7 +318,9 @@ impl<P: Send + 'static, R: Send + 'static> Flexible<P, R> {
                 continue;
             }
             let served = self.withdraw(call.clone());
-            if let Some(answer) = call.take_answer() {
+            let answer = call.take_answer();
+            made.into_call();
+            if let Some(answer) = answer {
                 return answer;
             }
             if wake == Wake::Exit {
@@ -360,6 +394,33 @@ impl<P: Send + 'static, R: Send + 'static> Flexible<P, R> {
     pub(crate) fn withdraw(&self, call: Arc<Call<P, R>>) -> Option<State> {
         let call: Arc<dyn AnyCall> = call;
         self.shared().operate_from_outside(|table| table.withdraw(self.id(), &call))
+    }
+}
+
+/// A call from outside that was made, and is taken back if whoever has made it unwinds.
+struct Made<'a, P: Send + 'static, R: Send + 'static> {
+    callee: &'a Flexible<P, R>,
+    call: Option<Arc<Call<P, R>>>,
+}
+
+impl<P: Send + 'static, R: Send + 'static> Made<'_, P, R> {
+    fn call(&self) -> &Arc<Call<P, R>> {
+        self.call.as_ref().expect("it is taken once")
+    }
+
+    /// It has come to its end.
+    fn into_call(mut self) -> Option<Arc<Call<P, R>>> {
+        self.call.take()
+    }
+}
+
+impl<P: Send + 'static, R: Send + 'static> Drop for Made<'_, P, R> {
+    fn drop(&mut self) {
+        if let Some(call) = self.call.take() {
+            self.callee.withdraw(call.clone());
+            // What it carries belongs to users.
+            user::discard(call);
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use leno_kernel::{can_park, current_stack};
 
 use crate::builder::Builder;
 use crate::call::{AnyCall, Types, typed};
-use crate::shared::Shared;
+use crate::shared::{Shared, raise};
 use crate::table::{Id, Table};
 use crate::{Flexible, Party, Refusal, State};
 
@@ -202,8 +202,11 @@ impl<P: Send + 'static, R: Send + 'static> Me<P, R> {
             return None;
         }
         self.shared.point();
-        let done = self.shared.operate(|table| operation(table, self.id));
-        Some(done.and_then(|()| self.shared.sleep(self.id)))
+        let (done, raised) = self.shared.operate_holding(|table| operation(table, self.id));
+        let slept = done.and_then(|()| self.shared.sleep(self.id));
+        // What an observer has raised goes on when this coroutine is active: others are meanwhile.
+        raise(raised);
+        Some(slept)
     }
 
     fn check(&self) {

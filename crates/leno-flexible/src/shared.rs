@@ -350,24 +350,27 @@ impl Shared {
     }
 
     /// A call from outside, by one who waits for what comes of it, and steers meanwhile, if nobody else does
-    /// and there is no home core, until `is_settled` or `limit`.
+    /// and there is no home core, until `is_settled` or `limit`. With what an observer or a policy has raised: then the
+    /// call is there all the same, and whoever unwinds takes it back.
     pub(crate) fn call_from_outside(
         self: &Arc<Self>,
         m: Id,
         call: Arc<dyn AnyCall>,
         limit: Option<Time>,
         is_settled: impl Fn() -> bool,
-    ) -> Result<(), Refusal> {
+    ) -> (Result<(), Refusal>, Option<Panic>) {
         let from = Requester::Outside(Outsider::here());
         if !self.is_threadless {
-            return self.operate_from_outside(|table| table.call_from_outside(from, m, call));
+            return self
+                .operate_from_outside_holding(|table| table.call_from_outside(from, m, call));
         }
         let in_world = world::is_here();
         let mut caller = Some(Caller { from, call });
         // From when it takes the helm: what the operation leaves is code of users.
         let Some(_steers) = turn::steers(self) else {
             let Caller { from, call } = caller.take().expect("nobody has called yet");
-            return self.operate_from_outside(|table| table.call_from_outside(from, m, call));
+            return self
+                .operate_from_outside_holding(|table| table.call_from_outside(from, m, call));
         };
         let (first, has_questions, exit) = self.operate_quietly(|table, _| {
             // In a world others may do something first.
@@ -385,8 +388,7 @@ impl Shared {
                 helm::steer(self, (!in_world).then_some(first), limit, is_settled);
             }
         });
-        raise(self.consult_if(has_questions, exit));
-        called
+        (called, self.consult_if(has_questions, exit))
     }
 
     /// A body has panicked, and nobody has called it.

@@ -1,13 +1,14 @@
-//! Calls that do not come to their end.
+//! Calls that do not come to their end: an observer panics, or a body drops a call that it has begun.
 
 use std::future::{pending, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
-use leno_flexible::{AsyncMe, Flexible, State, Threadless};
+use leno_flexible::{AsyncMe, Event, Flexible, Me, Rule, State, System, Threadless, What};
 
 /// Runs `f` on a thread of its own; it must end in time.
 fn in_time<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> T {
@@ -21,6 +22,182 @@ fn until<P, R>(own: &Flexible<P, R>, state: State) {
     while own.state() != state {
         thread::yield_now();
     }
+}
+
+/// An observer that panics when this rule is applied to this coroutine, or by it.
+fn panics_at(rule: Rule, name: &'static str) -> impl FnMut(&Event) + Send + 'static {
+    move |event: &Event| {
+        let is_it = event.on.as_deref() == Some(name) || event.by.to_string().contains(name);
+        let is_rule = matches!(&event.what, What::Applied(other) if *other == rule);
+        assert!(!(is_it && is_rule), "an observer panics");
+    }
+}
+
+/// Whether an observer has panicked in `f`.
+fn is_raised<T>(f: impl FnOnce() -> T) -> bool {
+    let Err(raised) = catch_unwind(AssertUnwindSafe(f)) else { return false };
+    assert_eq!(raised.downcast_ref::<&str>(), Some(&"an observer panics"));
+    true
+}
+
+/// Otherwise its caller would be trusted to run the system, and be gone.
+#[test]
+fn the_call_of_a_thread_whose_observer_panics_is_taken_back() {
+    in_time(|| {
+        let system = Threadless::builder()
+            .observer(panics_at(Rule::CallByThreadPlain, "other"))
+            .threadless();
+        let (enter, entered) = mpsc::channel();
+        let (leave, left) = mpsc::channel::<()>();
+        let left = Mutex::new(left);
+        let busy = system.create("busy", move |mut me: AsyncMe<(), u32>| async move {
+            enter.send(()).unwrap();
+            left.lock().unwrap().recv().unwrap();
+            me.detach(1).await;
+        });
+        let other = system.create("other", |mut me: AsyncMe<(), u32>| async move {
+            loop {
+                me.passivate().await;
+            }
+        });
+        let waits = system.create("waits", |mut me: AsyncMe<(), u32>| async move {
+            me.passivate().await;
+            me.detach(2).await;
+        });
+        thread::scope(|s| {
+            let waiting = s.spawn(|| waits.call(()));
+            until(&waits, State::Idle);
+            while waits.caller().is_none() {
+                thread::yield_now();
+            }
+            let steering = s.spawn(|| busy.call(()));
+            entered.recv().unwrap();
+            assert!(is_raised(|| other.call(())), "the observer is told of the call");
+            assert!(other.look().requests.is_empty() && other.caller().is_none(), "{other}");
+            leave.send(()).unwrap();
+            assert_eq!(steering.join().unwrap().unwrap(), 1);
+            waits.kick().unwrap();
+            assert_eq!(waiting.join().unwrap().unwrap(), 2);
+        });
+    });
+}
+
+#[test]
+fn a_body_goes_on_after_a_call_whose_observer_panics() {
+    in_time(|| {
+        let system = System::builder().observer(panics_at(Rule::CallByCoroutine, "callee")).build();
+        let callee = system.create("callee", |me: &mut Me<u32, u32>| {
+            loop {
+                me.detach(5);
+            }
+        });
+        let (go, wait) = mpsc::channel::<()>();
+        let calls = system.create("calls", move |me: &mut Me<(), bool>| {
+            wait.recv().unwrap();
+            let raised = is_raised(|| callee.call(1));
+            me.detach(raised);
+            me.detach(callee.call(1).unwrap() == 5);
+        });
+        let mut call = Box::pin(calls.call_async(()));
+        assert!(call.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        // This thread has told the observer of its call.
+        go.send(()).unwrap();
+        assert!(leno_kernel::block_on(call).unwrap(), "it is told of the panic");
+        assert!(calls.call(()).unwrap());
+    });
+}
+
+#[test]
+fn a_body_without_a_stack_goes_on_after_a_call_whose_observer_panics() {
+    in_time(|| {
+        let observer = panics_at(Rule::CallByCoroutine, "callee");
+        let system = Threadless::builder().observer(observer).threadless();
+        let callee = system.create("callee", |mut me: AsyncMe<u32, u32>| async move {
+            loop {
+                me.detach(5).await;
+            }
+        });
+        let calls = system.create("calls", |mut me: AsyncMe<(), bool>| async move {
+            let mut call = pin!(callee.call_async(1));
+            let raised = poll_fn(|context| {
+                Poll::Ready(is_raised(|| call.as_mut().poll(context).is_pending()))
+            });
+            let raised = raised.await;
+            me.detach(raised).await;
+            let answer = callee.call_wait_async(1).await;
+            me.detach(answer.unwrap() == 5).await;
+        });
+        assert!(calls.call(()).unwrap(), "it is told of the panic");
+        assert!(calls.call(()).unwrap());
+    });
+}
+
+/// A turn that has ended before the observer was told ends all the same: the panic comes when the body goes on.
+#[test]
+fn a_body_goes_on_after_a_turn_whose_observer_panics() {
+    for rule in [Rule::Yield, Rule::Passivate, Rule::Resume] {
+        in_time(move || {
+            let system = System::builder().observer(panics_at(rule, "leaves")).build();
+            let other = system.create("other", |me: &mut Me<(), ()>| {
+                loop {
+                    me.passivate();
+                }
+            });
+            let leaves = system.create("leaves", move |me: &mut Me<(), bool>| {
+                let raised = is_raised(|| match rule {
+                    Rule::Yield => me.yield_now(),
+                    Rule::Passivate => me.passivate(),
+                    _ => me.resume(&other).unwrap(),
+                });
+                me.detach(raised);
+                loop {
+                    me.detach(true);
+                }
+            });
+            let own = leaves.clone();
+            let call = thread::spawn(move || own.call(()));
+            // Or this thread tells the observer, if it does so of something else at that moment.
+            let mut raised = false;
+            while !call.is_finished() {
+                raised |= is_raised(|| leaves.prod());
+                thread::yield_now();
+            }
+            assert!(call.join().unwrap().unwrap() || raised, "it is told of the panic: {rule:?}");
+            assert!(leaves.call(()).unwrap());
+        });
+    }
+}
+
+#[test]
+fn a_body_without_a_stack_that_catches_a_panic_of_its_resume_has_ended_its_turn() {
+    in_time(|| {
+        let system = Threadless::builder().observer(panics_at(Rule::Resume, "leaves")).threadless();
+        let other = system.create("other", |mut me: AsyncMe<(), ()>| async move {
+            loop {
+                me.passivate().await;
+            }
+        });
+        let leaves = system.create("leaves", |mut me: AsyncMe<(), bool>| async move {
+            let raised = {
+                let mut resume = pin!(me.resume(&other));
+                poll_fn(|context| {
+                    Poll::Ready(is_raised(|| resume.as_mut().poll(context).is_pending()))
+                })
+                .await
+            };
+            me.answer(raised);
+            let again = {
+                let mut yields = pin!(me.yield_now());
+                poll_fn(|context| {
+                    let polled = AssertUnwindSafe(|| yields.as_mut().poll(context).is_pending());
+                    Poll::Ready(catch_unwind(polled).is_err())
+                })
+                .await
+            };
+            assert!(again, "the turn has ended");
+        });
+        assert!(leaves.call(()).unwrap());
+    });
 }
 
 /// A future that is polled once, and dropped when this returns, as by a `select` whose other branch is ready.
