@@ -17,7 +17,8 @@
 
 use std::sync::Mutex;
 
-use leno_kernel::user::{Locked, lock};
+use leno_kernel::user::{self, Locked, lock};
+
 /// See the module.
 pub(super) struct Claim<Q, G>(Mutex<Stage<Q, G>>);
 
@@ -62,8 +63,8 @@ impl<Q, G> Claim<Q, G> {
         let Some(granted) = decide(question) else { return Outcome::Waits };
         let question = core::mem::replace(&mut *stage, Stage::Granted(granted));
         drop(stage);
-        // Of users, perhaps: not under the lock.
-        drop(question);
+        // Of users, perhaps: not under the lock, and the desk outlives it.
+        user::discard(question);
         Outcome::Over
     }
 
@@ -92,6 +93,7 @@ impl<Q, G> Claim<Q, G> {
             *stage = unwanted.take().map_or(Stage::Closed, Stage::Granted);
         }
         drop(stage);
+        user::discard(unwanted);
     }
 
     /// The client is no longer interested in more than what is there now.

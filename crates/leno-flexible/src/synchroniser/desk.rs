@@ -14,7 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 use leno_context::unwind;
-use leno_kernel::has_policy;
+use leno_kernel::{has_policy, user};
 
 use super::claim::{Claim, Found, Outcome};
 use super::ground::Site;
@@ -83,11 +83,11 @@ fn next<Q, G>(
     is_over: &impl Fn() -> bool,
 ) -> Next {
     if parameter.is_some() {
-        *claim = parameter;
+        user::discard(core::mem::replace(claim, parameter));
     }
     let outcome = claim.as_ref().map(serve);
     if outcome != Some(Outcome::Waits) {
-        *claim = None;
+        user::discard(claim.take());
         if is_over() {
             return Next::End;
         }
@@ -157,8 +157,9 @@ impl<'a, Q: Send + 'static, G: Send + 'static> Open<'a, Q, G> {
 impl<Q: Send + 'static, G: Send + 'static> Drop for Open<'_, Q, G> {
     fn drop(&mut self) {
         if !self.is_settled {
-            drop(self.claim.close());
+            let found = self.claim.close();
             let _ = self.desk.prod();
+            user::discard(found);
         }
     }
 }

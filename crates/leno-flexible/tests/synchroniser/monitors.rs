@@ -114,3 +114,31 @@ fn f92_a_panic_is_its_callers_and_the_monitor_goes_on() {
     monitor.set_scheduler(|_: &i32, _: &[Request]| Some(0));
     assert_eq!(divide.call(1).unwrap(), 1);
 }
+
+#[test]
+fn a_method_outlives_an_answer_that_nobody_gets_and_that_panics() {
+    struct Bomb(bool);
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            assert!(!self.0, "a destructor panics");
+        }
+    }
+    let system = System::new();
+    let monitor = Monitor::new(&system, "monitor", ());
+    let (enter, entered) = std::sync::mpsc::channel();
+    let (leave, left) = std::sync::mpsc::channel::<()>();
+    let answers = monitor.method("answers", move |(), is_bad: bool| {
+        if is_bad {
+            enter.send(()).unwrap();
+            left.recv().unwrap();
+        }
+        Bomb(is_bad)
+    });
+    let mut call = Box::pin(answers.call_async(true));
+    let waker = std::task::Waker::noop();
+    assert!(call.as_mut().poll(&mut std::task::Context::from_waker(waker)).is_pending());
+    entered.recv().unwrap();
+    drop(call);
+    leave.send(()).unwrap();
+    assert!(!answers.call(false).unwrap().0);
+}

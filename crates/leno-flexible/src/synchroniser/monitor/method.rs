@@ -4,6 +4,8 @@ use core::fmt;
 use core::time::Duration;
 use std::sync::Arc;
 
+use leno_kernel::user;
+
 use super::object::{Claimed, Core, Lifeline};
 use crate::synchroniser::claim::{Claim, Outcome};
 use crate::synchroniser::desk::{self, Desk, answered, ask, ask_async, guarded};
@@ -151,12 +153,20 @@ fn run<T, A, R>(
     if claim.decide(look) == Outcome::Over {
         return Outcome::Over;
     }
+    #[cfg(test)]
+    tests::between();
     let mut turn = match core.claim(desk, number) {
-        Claimed::Later => return Outcome::Waits,
+        Claimed::Later if claim.is_asked() => return Outcome::Waits,
+        Claimed::Later => {
+            // It has withdrawn, perhaps before its request was there.
+            core.withdraw(desk, number);
+            return Outcome::Over;
+        }
         Claimed::Now(turn) => turn,
         Claimed::Broken(text) => {
-            if claim.take().is_some() {
+            if let Some(asking) = claim.take() {
                 claim.finish(Err(Failure::new(name.clone(), Box::new(text))));
+                user::discard(asking);
             }
             return Outcome::Over;
         }
@@ -180,3 +190,6 @@ impl<A, R> fmt::Debug for Method<A, R> {
         write!(f, "Method({})", self.desk)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -198,7 +198,8 @@ impl<T> Core<T> {
                 Ok(Some(place)) if *place < len => {
                     let desk = waiting[*place].desk;
                     inner.chosen = Some(desk);
-                    vec![inner.methods[desk].1.clone()]
+                    // Not there at the end.
+                    inner.methods.get(desk).map(|own| own.1.clone()).into_iter().collect()
                 }
                 Ok(Some(place)) => inner.breaks(format!(
                     "the scheduler of monitor '{name}' picked number {place} of {len}"
@@ -223,9 +224,11 @@ impl<T> Core<T> {
     /// A request is at the head of its desk, and wants the object.
     pub(super) fn claim(&self, desk: usize, number: u64) -> Claimed<'_, T> {
         let mut inner = self.lock();
-        if !inner.waiting.iter().any(|own| own.desk == desk && own.number == number) {
+        let is_there = inner.waiting.iter().any(|own| own.desk == desk && own.number == number);
+        let method = inner.methods.get(desk).map(|own| own.0.clone());
+        // Nobody can call any more at the end, so its client is gone.
+        if let Some(method) = method.filter(|_| !is_there) {
             inner.waiting.retain(|own| own.desk != desk);
-            let method = inner.methods[desk].0.clone();
             let place = inner.waiting.partition_point(|own| own.number < number);
             inner.waiting.insert(place, Request { method, number, desk });
             inner.is_stale = true;
@@ -293,7 +296,8 @@ impl<T> Inner<T> {
     /// Nobody is served any more; all who wait are to be told.
     fn breaks(&mut self, text: String) -> Vec<Rouse> {
         self.broken = Some(text);
-        self.waiting.iter().map(|own| self.methods[own.desk].1.clone()).collect()
+        let rouse = |own: &Request| self.methods.get(own.desk).map(|method| method.1.clone());
+        self.waiting.iter().filter_map(rouse).collect()
     }
 }
 
