@@ -4,6 +4,8 @@ use core::any::Any;
 use core::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use leno_kernel::user::Panic;
+
 use crate::{Party, State};
 
 /// An operation was refused: no rule allows it. Nothing has changed.
@@ -163,12 +165,13 @@ impl std::error::Error for CallError {}
 /// A body has panicked.
 pub struct Failure {
     coroutine: Arc<str>,
-    payload: Mutex<Box<dyn Any + Send>>,
+    /// Its `Drop` may panic, which goes no further.
+    payload: Mutex<Panic>,
 }
 
 impl Failure {
     pub(crate) fn new(coroutine: Arc<str>, payload: Box<dyn Any + Send>) -> Failure {
-        Failure { coroutine, payload: Mutex::new(payload) }
+        Failure { coroutine, payload: Mutex::new(Panic::new(payload)) }
     }
 
     /// Whose.
@@ -178,15 +181,14 @@ impl Failure {
 
     /// What it panicked with.
     pub fn into_payload(self) -> Box<dyn Any + Send> {
-        self.payload.into_inner().unwrap_or_else(PoisonError::into_inner)
+        self.payload.into_inner().unwrap_or_else(PoisonError::into_inner).into_payload()
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let payload = self.payload.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = payload.downcast_ref::<&str>().copied();
-        let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+        let text = payload.message();
         write!(
             f,
             "coroutine '{}' has panicked: {}",

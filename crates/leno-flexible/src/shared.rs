@@ -394,7 +394,11 @@ impl Shared {
     /// A body has panicked, and nobody has called it.
     pub(crate) fn report(&self, failure: Failure) {
         match &self.hook {
-            Some(hook) => hook(failure),
+            Some(hook) => {
+                if let Err(panic) = user::call(|| hook(failure)) {
+                    user::failed("a failure hook", panic);
+                }
+            }
             None => lock(&self.failures).push(failure),
         }
     }
