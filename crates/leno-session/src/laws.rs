@@ -11,7 +11,7 @@ use std::time::Duration;
 
 pub use self::limits::{
     law_7_taken_messages_are_swept, law_13_text_has_no_nul, law_14_to_each_its_own,
-    law_15_attempts_are_counted,
+    law_15_attempts_are_counted, law_16_a_forgotten_session_stays_gone,
 };
 use crate::id::SessionId;
 use crate::row::{Query, Row, State};
@@ -121,6 +121,7 @@ pub fn all(store: &dyn Store) {
     law_13_text_has_no_nul(store);
     law_14_to_each_its_own(store);
     law_15_attempts_are_counted(store);
+    law_16_a_forgotten_session_stays_gone(store);
     commit_and_lease_is_both(store);
 }
 
@@ -247,9 +248,11 @@ pub fn law_3_fencing_in_a_batch(store: &dyn Store) {
             assert_eq!(outcomes, expected, "case {case}");
             let whole = bench.whole(id);
             assert_eq!((whole.row.sequence, whole.row.effects), (1, 3), "case {case}");
+            let first = whole.outbox[0].sequence;
             let effects = whole.outbox.iter().map(|e| (e.topic.as_str(), e.sequence, e.body[0]));
             let effects: Vec<_> = effects.collect();
-            assert_eq!(effects, [1, 2, 3].map(|n| ("holder", n, n as u8)), "case {case}");
+            let expected = [1, 2, 3].map(|n| ("holder", first - 1 + n, n as u8));
+            assert_eq!(effects, expected, "case {case}");
             let keys: Vec<&str> = whole.inbox.iter().map(|message| message.key.as_str()).collect();
             assert_eq!(keys, if sends { vec!["holder"] } else { vec![] }, "case {case}");
         }
@@ -302,9 +305,10 @@ pub fn law_5_all_or_nothing(store: &dyn Store) {
     let whole = bench.whole(id);
     assert_eq!((whole.row.sequence, whole.row.effects, whole.row.state), (2, 2, State::Sleeping));
     assert_eq!((whole.image.as_slice(), whole.row.said.as_str()), (&b"image 2"[..], "\"said 2\""));
+    let first = whole.outbox[0].sequence;
     assert_eq!(
         whole.outbox.iter().map(|e| (e.sequence, e.body[0])).collect::<Vec<_>>(),
-        [(1, 1), (2, 2)]
+        [(first, 1), (first + 1, 2)]
     );
     assert!(whole.inbox.is_empty() && whole.row.due.is_some());
     bench.none();
@@ -519,14 +523,15 @@ pub fn law_11_effects_until_confirmed(store: &dyn Store) {
         let ours = effects.into_iter().filter(|effect| effect.session == id);
         ours.map(|effect| effect.sequence).collect::<Vec<_>>()
     };
-    assert_eq!(ours(Duration::ZERO), [1, 2, 3]);
-    store.confirm(&[(id, 2)]).unwrap();
-    assert_eq!(ours(HOUR), [1, 3]);
+    let first = bench.whole(id).outbox[0].sequence;
+    assert_eq!(ours(Duration::ZERO), [first, first + 1, first + 2]);
+    store.confirm(&[(id, first + 1)]).unwrap();
+    assert_eq!(ours(HOUR), [first, first + 2]);
     assert_eq!(ours(HOUR), [0; 0], "someone is about it");
     bench.commit(&step(&lease, Next::Done));
     store.forget(Duration::ZERO).unwrap();
     assert!(store.load(id).unwrap().is_some(), "it has something to be done");
-    store.confirm(&[(id, 1), (id, 3)]).unwrap();
+    store.confirm(&[(id, first), (id, first + 2)]).unwrap();
     store.forget(Duration::ZERO).unwrap();
     assert!(store.load(id).unwrap().is_none());
 }

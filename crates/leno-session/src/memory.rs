@@ -35,6 +35,8 @@ struct Tables {
     inboxes: HashMap<SessionId, Inbox>,
     messages: i64,
     effects: BTreeMap<(SessionId, u64), Stored>,
+    /// The highest token of sessions that were forgotten, and the highest sequence of their effects.
+    forgotten: (u64, u64),
     /// Counts what may make something due.
     news: u64,
 }
@@ -49,6 +51,8 @@ struct Entry {
     stored: u64,
     /// Attempts at the next step.
     attempts: u32,
+    /// The sequence of its last effect.
+    last_effect: u64,
 }
 
 #[derive(Default)]
@@ -184,8 +188,9 @@ impl Tables {
         if let Some(said) = &commit.said {
             row.said.clone_from(said);
         }
-        let first = row.effects;
+        let first = entry.last_effect;
         row.effects += commit.effects.len() as u64;
+        entry.last_effect += commit.effects.len() as u64;
         if let Next::Failed(reason) | Next::Parked(reason) = &commit.next {
             row.reason.clone_from(reason);
         }
@@ -270,6 +275,7 @@ impl Store for Memory {
                 return false;
             }
             let now = now();
+            let (token, last_effect) = tables.forgotten;
             let row = Row {
                 id: new.id,
                 kind: new.kind.clone(),
@@ -277,7 +283,7 @@ impl Store for Memory {
                 state: State::Ready,
                 sequence: 0,
                 effects: 0,
-                token: 0,
+                token,
                 worker: String::new(),
                 due: None,
                 said: "null".into(),
@@ -288,7 +294,16 @@ impl Store for Memory {
             };
             let image = new.image.clone();
             let awaits = Awaits::Nothing;
-            let entry = Entry { row, due: FAR, until: now, awaits, image, stored: 0, attempts: 0 };
+            let entry = Entry {
+                row,
+                due: FAR,
+                until: now,
+                awaits,
+                image,
+                stored: 0,
+                attempts: 0,
+                last_effect,
+            };
             tables.sessions.insert(new.id, entry);
             tables.put(new.id, now, State::Ready);
             true
@@ -441,7 +456,11 @@ impl Store for Memory {
         let old = tables.sessions.values().filter(is_old).map(|entry| entry.row.id);
         let old: Vec<_> = old.filter(|id| tables.outbox_of(*id).is_empty()).collect();
         for id in &old {
-            tables.sessions.remove(id);
+            if let Some(entry) = tables.sessions.remove(id) {
+                let (token, effect) = &mut tables.forgotten;
+                *token = entry.row.token.max(*token);
+                *effect = entry.last_effect.max(*effect);
+            }
             tables.inboxes.remove(id);
             tables.effects.retain(|(session, _), _| session != id);
         }

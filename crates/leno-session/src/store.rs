@@ -9,7 +9,7 @@
 //!
 //! # The laws
 //! 1. *Create is idempotent.* A second creation of an id changes nothing.
-//! 2. *One holder.* A token is granted once. No session is leased while another lease of it lasts; when that has
+//! 2. *One holder.* A token is granted once per id. No session is leased while another lease of it lasts; when that has
 //!    run out it can be leased, and the new token is higher.
 //! 3. *Fencing.* A commit, renewal or release with an old token changes nothing, also in one batch with the
 //!    holder's own.
@@ -26,8 +26,8 @@
 //!    first: the message or the commit that waits.
 //! 9. *Only who can.* A session is leased only to workers that know its kind, in its version or a later one.
 //! 10. *What ended stays.* A session that is done, cancelled or expired is never leased again.
-//! 11. *An effect is handed out until it is confirmed*, and then never again. Its key, id and sequence, is unique
-//!     and without gaps.
+//! 11. *An effect is handed out until it is confirmed*, and then never again. Its key, id and sequence, is unique;
+//!     the sequences of one session follow each other without gaps.
 //! 12. *After any crash* every session is at a committed sequence, with the image of that commit.
 //! 13. *Text has no NUL.* An operation that is given a kind, key, topic, reason or other text with a NUL byte, or a
 //!     sequence or token beyond `i64::MAX`, is refused or fenced, and changes nothing: whatever one store holds,
@@ -36,6 +36,8 @@
 //!     oldest of its own messages, and with [`INBOX`] of them at most.
 //! 15. *Attempts are counted.* A lease that follows one which ended with neither a step nor a release says so. What
 //!     [`Store::attempt`] counts is durable when it returns, and is counted anew after a step, a release or a retry.
+//! 16. *A forgotten session stays gone.* One that is created anew under its id has higher tokens, and its effects higher
+//!     sequences: commits, renewals and confirmations that belong to the forgotten one change nothing.
 //!
 //! [`crate::laws`] checks these against any store.
 
@@ -130,6 +132,9 @@ pub struct Lease {
 /// How many messages a lease hands out at most.
 pub const INBOX: usize = 16;
 
+/// The highest number of a forgotten session that counts: a higher one is damage, and would leave no room for others.
+pub(crate) const HIGHEST: u64 = 1 << 62;
+
 /// A message in a session's inbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
@@ -176,7 +181,8 @@ pub struct NewEffect {
 pub struct Effect {
     /// By which session.
     pub session: SessionId,
-    /// Its how-manyeth, from 1 on.
+    /// Its number: one more than that of the session's effect before it. The first is 1, or a higher one in a store that
+    /// has forgotten sessions.
     pub sequence: u64,
     /// What sort of thing.
     pub topic: String,

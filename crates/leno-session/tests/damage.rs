@@ -60,7 +60,7 @@ const WRONG: [&str; 4] = ["'text'", "CAST(x'ff00fe' AS TEXT)", "x'ff'", "-922337
 fn a_damaged_cell_harms_its_own_session_only() {
     let columns = [
         "id", "kind", "version", "state", "token", "sequence", "effects", "awaits", "until", "due",
-        "worker", "said", "reason", "created", "touched", "image", "stored", "attempts",
+        "worker", "said", "reason", "created", "touched", "image", "stored", "attempts", "first",
     ];
     for (n, column) in columns.into_iter().enumerate() {
         for wrong in WRONG {

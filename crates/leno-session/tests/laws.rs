@@ -5,7 +5,7 @@ mod support;
 
 use std::time::Duration;
 
-use leno_session::store::{Effect, Known, NewMessage, Sent, Store, Want};
+use leno_session::store::{Change, Effect, Known, NewMessage, NewSession, Sent, Store, Want};
 use leno_session::{Memory, SessionId, Sqlite, laws};
 
 #[test]
@@ -93,10 +93,11 @@ fn a_file_of_an_earlier_version_is_taken_over() {
 /// What a file of version 2 had in place of this version's.
 const SECOND: &str =
     "ALTER TABLE leno_session DROP COLUMN stored; ALTER TABLE leno_session DROP COLUMN attempts;
-DROP TABLE leno_clock; UPDATE leno_inbox SET taken = 1 WHERE taken > 0; PRAGMA user_version = 2;";
+ALTER TABLE leno_session DROP COLUMN first; DROP TABLE leno_forgotten; DROP TABLE leno_clock; UPDATE leno_inbox SET taken = 1 WHERE taken > 0; PRAGMA user_version = 2;";
 
 /// What a file of version 3 had in place of this version's.
 const THIRD: &str = "ALTER TABLE leno_session DROP COLUMN attempts; DROP TABLE leno_clock;
+ALTER TABLE leno_session DROP COLUMN first; DROP TABLE leno_forgotten;
 UPDATE leno_inbox SET taken = 1 WHERE taken > 0; PRAGMA user_version = 3;";
 
 #[test]
@@ -126,6 +127,54 @@ fn a_file_of_version_3_is_taken_over() {
     laws::all(&store);
 }
 
+/// What a file of version 4 had in place of this version's.
+const FOURTH: &str = "ALTER TABLE leno_session DROP COLUMN first; DROP TABLE leno_forgotten;
+PRAGMA user_version = 4;";
+
+/// It does not know what was forgotten: new sessions begin above whatever there can have been.
+#[test]
+fn a_file_of_version_4_is_taken_over() {
+    let folder = support::Folder::new("fourth");
+    let path = folder.file("store");
+    laws::law_16_a_forgotten_session_stays_gone(&Sqlite::open(&path).unwrap());
+    let file = rusqlite::Connection::open(&path).unwrap();
+    let highest = "SELECT max(token, effects) FROM leno_forgotten";
+    let before: i64 = file.query_row(highest, [], |row| row.get(0)).unwrap();
+    file.execute_batch(FOURTH).unwrap();
+    let store = Sqlite::open(&path).unwrap();
+    let after: i64 = file.query_row(highest, [], |row| row.get(0)).unwrap();
+    assert!(after > 1_000_000 && after > before, "{after} > {before}");
+    laws::all(&store);
+}
+
+/// A number that someone has made too large is not handed on to all others.
+#[test]
+fn a_forgotten_session_with_a_damaged_token_harms_no_other() {
+    let folder = support::Folder::new("forgotten");
+    let path = folder.file("store");
+    let store = Sqlite::open(&path).unwrap();
+    let new = NewSession { id: SessionId::random(), kind: "k".into(), version: 1, image: vec![] };
+    let file = rusqlite::Connection::open(&path).unwrap();
+    for wrong in ["9223372036854775807", "-5", "'text'", "x'ff'", "1.5"] {
+        assert_eq!(store.create(std::slice::from_ref(&new)).unwrap(), [true], "{wrong}");
+        let sql = format!("UPDATE leno_session SET token = {wrong}, effects = {wrong}, state = 4");
+        assert_eq!(file.execute(&sql, []).unwrap(), 1);
+        assert_eq!(store.forget(Duration::ZERO).unwrap(), 1, "{wrong}");
+        laws::law_16_a_forgotten_session_stays_gone(&store);
+    }
+    for wrong in ["'text'", "x'ff'", "9223372036854775807", "-5"] {
+        let sql = format!("UPDATE leno_forgotten SET token = {wrong}, effects = {wrong}");
+        file.execute(&sql, []).unwrap();
+        assert_eq!(store.create(std::slice::from_ref(&new)).unwrap(), [true], "{wrong}");
+        let build = vec![Known { kind: "k".into(), version: 1 }];
+        let ttl = Duration::from_secs(60);
+        let want = Want { worker: "w".into(), build, most: 10, ttl, only: None };
+        assert_eq!(store.lease(&want).unwrap().len(), 1, "{wrong}");
+        store.change(&[new.id], &Change::Cancel(String::new())).unwrap();
+        assert_eq!(store.forget(Duration::ZERO).unwrap(), 1, "{wrong}");
+    }
+}
+
 #[test]
 fn what_is_no_store_is_refused() {
     let folder = support::Folder::new("wrong");
@@ -141,5 +190,5 @@ fn what_is_no_store_is_refused() {
     drop(Sqlite::open(&path).unwrap());
     rusqlite::Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
     let Err(error) = Sqlite::open(&path) else { panic!("it was opened") };
-    assert_eq!(error.to_string(), "the store is of version 99; this build knows 4");
+    assert_eq!(error.to_string(), "the store is of version 99; this build knows 5");
 }

@@ -5,9 +5,10 @@
 
 mod support;
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use leno_session::store::Effect;
+use leno_session::store::{Change, Effect, Known, NewSession, Want};
 use leno_session::{Postgres, SessionId, State, Store, StoreError, laws, store};
 use support::server::Server;
 use support::{chaos, zombie};
@@ -29,6 +30,44 @@ fn postgres_obeys_the_laws() {
     checked.join().unwrap();
 }
 
+/// Who creates a session while another forgets its id waits for the numbers that are noted of it.
+#[test]
+fn postgres_begins_above_what_is_forgotten_at_the_same_time() {
+    let Some(server) = Server::start("forget") else { return };
+    let stores = [(); 2].map(|()| Postgres::open(&server.url()).unwrap());
+    let new = NewSession { id: SessionId::random(), kind: "k".into(), version: 1, image: vec![] };
+    let build = vec![Known { kind: "k".into(), version: 1 }];
+    let ttl = Duration::from_secs(60);
+    let want = Want { worker: "w".into(), build, most: 1, ttl, only: None };
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Relaxed) {
+                stores[1].forget(Duration::ZERO).unwrap();
+            }
+        });
+        // Also if an assertion fails.
+        let _end = End(&is_over);
+        let store = &stores[0];
+        let mut last = 0;
+        for _ in 0..100 {
+            while !store.create(std::slice::from_ref(&new)).unwrap()[0] {}
+            let token = store.lease(&want).unwrap()[0].token;
+            assert!(token > last, "{token} > {last}");
+            last = token;
+            store.change(&[new.id], &Change::Cancel(String::new())).unwrap();
+        }
+    });
+}
+
+struct End<'a>(&'a AtomicBool);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+    }
+}
+
 /// What tables of version 1 had in place of this version's.
 const FIRST: &str = "
 DROP TABLE leno_effect;
@@ -41,17 +80,23 @@ INSERT INTO leno_effect VALUES (decode(repeat('00', 16), 'hex'), 1, 'do', '', 92
     (decode(repeat('00', 16), 'hex'), 4, 'do', '', 0);
 UPDATE leno_effect SET due = 5 WHERE sequence = 2;
 ALTER TABLE leno_session DROP COLUMN stored; ALTER TABLE leno_session DROP COLUMN attempts;
+ALTER TABLE leno_session DROP COLUMN first; DROP TABLE leno_forgotten;
 ALTER TABLE leno_inbox DROP COLUMN taken_at; UPDATE leno_store SET version = 1";
 
 /// The one of version 2.
 const SECOND: &str = "
 ALTER TABLE leno_session DROP COLUMN stored; ALTER TABLE leno_session DROP COLUMN attempts;
+ALTER TABLE leno_session DROP COLUMN first; DROP TABLE leno_forgotten;
 ALTER TABLE leno_inbox DROP COLUMN taken_at; UPDATE leno_store SET version = 2";
 
 /// The one of version 3.
 const THIRD: &str = "
 ALTER TABLE leno_session DROP COLUMN attempts; ALTER TABLE leno_inbox DROP COLUMN taken_at;
-UPDATE leno_store SET version = 3";
+ALTER TABLE leno_session DROP COLUMN first; DROP TABLE leno_forgotten; UPDATE leno_store SET version = 3";
+
+/// The one of version 4.
+const FOURTH: &str = "
+ALTER TABLE leno_session DROP COLUMN first; DROP TABLE leno_forgotten; UPDATE leno_store SET version = 4";
 
 #[test]
 fn tables_of_an_earlier_version_are_taken_over() {
@@ -70,7 +115,7 @@ fn tables_of_an_earlier_version_are_taken_over() {
     assert!(server.tells(numbers).contains("numbers: 1 2 3"));
     laws::all(&store);
     let mut store = store;
-    for earlier in [SECOND, THIRD] {
+    for earlier in [SECOND, THIRD, FOURTH] {
         let before = store.count().unwrap();
         drop(store);
         server.sql(earlier);

@@ -6,8 +6,8 @@ use super::{Bench, HOUR, step};
 use crate::error::StoreError;
 use crate::row::State;
 use crate::store::{
-    Awaits, Change, Commit, INBOX, NewEffect, NewMessage, NewSession, Next, Outcome, Release, Sent,
-    Store,
+    Awaits, Change, Commit, Effect, INBOX, Lease, NewEffect, NewMessage, NewSession, Next, Outcome,
+    Release, Sent, Store,
 };
 
 /// What was taken is known by its key until it is swept, and only what was taken is swept.
@@ -152,4 +152,61 @@ pub fn law_15_attempts_are_counted(store: &dyn Store) {
     assert_eq!((lease.was_lost, lease.attempts, lease.awaits), (false, 0, Awaits::Nothing));
     bench.commit(&step(&lease, Next::Done));
     assert_eq!(store.change(&[id], &change).unwrap(), [false], "what ended stays");
+}
+
+/// What belongs to a session that was forgotten changes nothing of one that was created anew under its id.
+pub fn law_16_a_forgotten_session_stays_gone(store: &dyn Store) {
+    let bench = Bench::new(store);
+    let new = bench.new_session();
+    let create = || assert_eq!(store.create(std::slice::from_ref(&new)).unwrap(), [true]);
+    let confirm = |sequences: &[u64]| {
+        let done: Vec<_> = sequences.iter().map(|sequence| (new.id, *sequence)).collect();
+        store.confirm(&done).unwrap();
+    };
+    let mut earlier: Vec<Lease> = Vec::new();
+    let mut told: Vec<u64> = Vec::new();
+    for life in 0..3 {
+        create();
+        assert_eq!(bench.row(new.id).effects, 0);
+        let lease = bench.one(HOUR);
+        let before = bench.row(new.id);
+        // Whoever has held one of the forgotten goes on.
+        for old in &earlier {
+            assert!(lease.token > old.token, "life {life}: {} > {}", lease.token, old.token);
+            let effects = vec![NewEffect { topic: "late".into(), body: Vec::new() }];
+            for late in [step(old, Next::Kept), Commit { effects, ..step(old, Next::Done) }] {
+                assert_eq!(bench.commit(&late), Outcome::Fenced, "life {life}");
+            }
+            assert_eq!(store.renew(&[old.held()], HOUR).unwrap(), [Outcome::Fenced]);
+            assert_eq!(store.attempt(&[old.held()]).unwrap(), [Outcome::Fenced]);
+            let release = Release { held: old.held(), refused: Vec::new() };
+            assert_eq!(store.release(&[release]).unwrap(), [Outcome::Fenced]);
+        }
+        assert_eq!(bench.row(new.id), before, "life {life}");
+        // The holder's own steps are stored, and its effects are no repetitions.
+        let effects = [1, 2].map(|n| NewEffect { topic: "do".into(), body: vec![n] }).to_vec();
+        let image = Some(vec![life]);
+        let made = Commit { effects, image, ..step(&lease, Next::Ready) };
+        assert_eq!(bench.commit(&made), Outcome::Stored);
+        let whole = bench.whole(new.id);
+        assert_eq!((whole.image, whole.row.sequence, whole.row.effects), (vec![life], 1, 2));
+        let sequences: Vec<u64> = whole.outbox.iter().map(|effect| effect.sequence).collect();
+        assert!(sequences.iter().all(|sequence| told.iter().all(|told| sequence > told)));
+        assert_eq!(sequences[1], sequences[0] + 1, "without gaps");
+        let is_ours = |effect: &Effect| effect.session == new.id;
+        let is_handed_out = || store.outbox(1000, HOUR).unwrap().iter().any(is_ours);
+        assert!((0..1000).any(|_| is_handed_out()), "effects are handed out");
+        confirm(&told);
+        assert_eq!(bench.whole(new.id).outbox.len(), 2, "those of the forgotten were confirmed");
+        confirm(&sequences);
+        told.extend(sequences);
+        earlier.push(lease);
+        // In each life one lease more, so that a count that begins anew meets the numbers of the life before.
+        for _ in 0..life {
+            earlier.push(bench.one(Duration::ZERO));
+        }
+        store.change(&[new.id], &Change::Cancel("enough".into())).unwrap();
+        store.forget(Duration::ZERO).unwrap();
+        assert!(store.load(new.id).unwrap().is_none(), "it is forgotten");
+    }
 }

@@ -36,8 +36,8 @@ use crate::error::StoreError;
 use crate::id::SessionId;
 use crate::row::{Query, Row, State};
 use crate::store::{
-    Awaits, Change, Commit, Effect, Held, Lease, NewMessage, NewSession, Outcome, Release, Result,
-    Sent, Store, Want, Whole,
+    Awaits, Change, Commit, Effect, HIGHEST, Held, Lease, NewMessage, NewSession, Outcome, Release,
+    Result, Sent, Store, Want, Whole,
 };
 use crate::text;
 use connection::Wire;
@@ -83,6 +83,9 @@ impl Default for PostgresLimits {
 
 /// How many messages a sweep looks at.
 const SWEPT: i64 = 10_000;
+
+/// How many sessions are forgotten in one transaction.
+const FORGOTTEN_AT_ONCE: usize = 1000;
 
 /// How many messages are shown of a session.
 const SHOWN: i64 = 4096;
@@ -378,8 +381,25 @@ impl Store for Postgres {
     }
 
     fn forget(&self, ended: Duration) -> Result<u64> {
-        let found = self.ask_freely(schema::FORGET, &[&millis(ended)])?;
-        Ok(found.first().map_or(0, |row| number(row, 0)))
+        let ended = millis(ended);
+        let old = self.ask_freely(schema::FORGOTTEN, &[&ended])?;
+        let old: Vec<SessionId> = old.iter().map(|row| id_at(row, 0)).collect();
+        let mut count = 0;
+        // Some at a time: whoever creates sessions waits meanwhile.
+        for some in old.chunks(FORGOTTEN_AT_ONCE) {
+            let params: [&(dyn ToSql + Sync); 3] = [&ended, &bytes(some), &(HIGHEST as i64)];
+            let found = self.with(|wire| {
+                wire.scanning(|wire| {
+                    transact::whole(wire, |wire| {
+                        wire.freely()?;
+                        wire.ask(schema::LOCK_FORGOTTEN, &[])?;
+                        wire.ask(schema::FORGET, &params)
+                    })
+                })
+            })?;
+            count += found.first().map_or(0, |row| number(row, 0));
+        }
+        Ok(count)
     }
 
     fn sweep(&self, taken: Duration) -> Result<u64> {

@@ -1,26 +1,27 @@
 //! Tables, and the sentences that are said to them. What columns mean is as in the store in a file; times are those of
 //! the server's clock.
 
-pub(super) const VERSION: i64 = 4;
+pub(super) const VERSION: i64 = 5;
 
 /// Makes tables, or takes over those of earlier versions. Effects are appended, and deleted when they are confirmed; only
 /// those that were handed out are in an index by their ids. Version 1 had them without numbers: they get as many as there are
 /// effects, from 1 on, and then in order, because a row that was changed has moved. Version 2 did not know who has stored
-/// the last step. Version 3 counted no attempts, and did not know when messages were taken. Locked, so that processes that start at the same time do not get in
+/// the last step. Version 3 counted no attempts, and did not know when messages were taken. Version 4 began with every session anew: numbers of sessions
+/// that it has forgotten are not known, so new ones get more than any can have had. Locked, so that processes that start at the same time do not get in
 /// each other's way.
 pub(super) const CREATE: &str = "
 BEGIN;
 SET LOCAL statement_timeout = 0;
 SELECT pg_advisory_xact_lock(7310313);
 CREATE TABLE IF NOT EXISTS leno_store(version int8 NOT NULL, idle bool NOT NULL);
-INSERT INTO leno_store SELECT 4, false WHERE NOT EXISTS (SELECT 1 FROM leno_store);
+INSERT INTO leno_store SELECT 5, false WHERE NOT EXISTS (SELECT 1 FROM leno_store);
 CREATE TABLE IF NOT EXISTS leno_session(
     id bytea PRIMARY KEY, kind text NOT NULL, version int8 NOT NULL, state int2 NOT NULL,
     token int8 NOT NULL, sequence int8 NOT NULL, effects int8 NOT NULL,
     awaits int2 NOT NULL, until int8 NOT NULL, due int8 NOT NULL,
     worker text NOT NULL, said text NOT NULL, reason text NOT NULL,
     created int8 NOT NULL, touched int8 NOT NULL, image bytea NOT NULL,
-    stored int8 NOT NULL DEFAULT 0, attempts int8 NOT NULL DEFAULT 0) WITH (fillfactor = 50);
+    stored int8 NOT NULL DEFAULT 0, attempts int8 NOT NULL DEFAULT 0, first int8 NOT NULL DEFAULT 0) WITH (fillfactor = 50);
 ALTER TABLE leno_session ALTER image SET STORAGE EXTERNAL;
 CREATE INDEX IF NOT EXISTS leno_session_due ON leno_session(kind, due);
 CREATE TABLE IF NOT EXISTS leno_inbox(
@@ -30,6 +31,7 @@ CREATE INDEX IF NOT EXISTS leno_inbox_unread ON leno_inbox(id, number) WHERE NOT
 CREATE TABLE IF NOT EXISTS leno_effect(
     number bigserial PRIMARY KEY, id bytea NOT NULL, sequence int8 NOT NULL, topic text NOT NULL, body bytea NOT NULL,
     due int8 NOT NULL);
+CREATE TABLE IF NOT EXISTS leno_forgotten(token int8 NOT NULL, effects int8 NOT NULL);
 DO $$ DECLARE found int8 := (SELECT version FROM leno_store); BEGIN
     IF found = 1 THEN
         DROP INDEX leno_effect_due;
@@ -48,8 +50,13 @@ DO $$ DECLARE found int8 := (SELECT version FROM leno_store); BEGIN
         ALTER TABLE leno_session ADD COLUMN attempts int8 NOT NULL DEFAULT 0;
         ALTER TABLE leno_inbox ADD COLUMN taken_at int8 NOT NULL DEFAULT 0;
         UPDATE leno_inbox SET taken_at = (extract(epoch FROM clock_timestamp()) * 1000)::int8 WHERE taken;
-        UPDATE leno_store SET version = 4;
     END IF;
+    IF found < 5 THEN
+        ALTER TABLE leno_session ADD COLUMN first int8 NOT NULL DEFAULT 0;
+        INSERT INTO leno_forgotten VALUES (4503599627370496, 4294967296);
+        UPDATE leno_store SET version = 5;
+    END IF;
+    INSERT INTO leno_forgotten SELECT 0, 0 WHERE NOT EXISTS (SELECT 1 FROM leno_forgotten);
 END $$;
 CREATE INDEX IF NOT EXISTS leno_effect_lent ON leno_effect(id, sequence) WHERE due > 0;
 CREATE OR REPLACE FUNCTION leno_now() RETURNS int8 LANGUAGE sql VOLATILE AS
@@ -57,10 +64,15 @@ CREATE OR REPLACE FUNCTION leno_now() RETURNS int8 LANGUAGE sql VOLATILE AS
 COMMIT;
 ";
 
+/// The numbers of forgotten sessions are locked: one whose id is being forgotten is created after that, with what is noted
+/// then.
 pub(super) const INSERT: &str = "
-INSERT INTO leno_session
-SELECT v.id, v.kind, v.version, 0, 0, 0, 0, 0, n, n, '', 'null', '', n, n, v.image
-FROM unnest($1::bytea[], $2::text[], $3::int8[], $4::bytea[]) v(id, kind, version, image), leno_now() n
+INSERT INTO leno_session(id, kind, version, state, token, sequence, effects, awaits, until, due, worker, said, reason,
+    created, touched, image, first)
+SELECT v.id, v.kind, v.version, 0, coalesce(f.token, 0), 0, coalesce(f.effects, 0), 0, n, n, '', 'null', '', n, n, v.image,
+    coalesce(f.effects, 0)
+FROM unnest($1::bytea[], $2::text[], $3::int8[], $4::bytea[]) v(id, kind, version, image) CROSS JOIN leno_now() n
+    LEFT JOIN (SELECT token, effects FROM leno_forgotten LIMIT 1 FOR SHARE) f ON true
 ON CONFLICT (id) DO NOTHING RETURNING id";
 
 /// By kinds, versions, for how long, worker, how many, and perhaps which one. The time is asked for once, by a query of its
@@ -204,11 +216,24 @@ pub(super) const EXPIRE: &str = "
 UPDATE leno_session SET token = token + 1, state = 8, due = 9223372036854775807, touched = leno_now()
 WHERE touched <= leno_now() - $1 AND state IN (2, 3, 5, 6) RETURNING 1";
 
+/// Those that ended and have nothing to be done.
+pub(super) const FORGOTTEN: &str = "
+SELECT id FROM leno_session s WHERE touched <= leno_now() - $1 AND state IN (4, 7, 8)
+    AND NOT EXISTS (SELECT 1 FROM leno_effect e WHERE e.id = s.id)";
+
+/// Before any is deleted: whoever creates one of them waits until its numbers are noted.
+pub(super) const LOCK_FORGOTTEN: &str = "SELECT 1 FROM leno_forgotten FOR UPDATE";
+
+/// Deletes those of these ids that still have nothing to be done, and notes their numbers. One above $3 is damage, and
+/// would leave no room for others.
 pub(super) const FORGET: &str = "
-WITH old AS (DELETE FROM leno_session s WHERE touched <= leno_now() - $1 AND state IN (4, 7, 8)
+WITH old AS (DELETE FROM leno_session s WHERE id = ANY($2) AND touched <= leno_now() - $1 AND state IN (4, 7, 8)
         AND NOT EXISTS (SELECT 1 FROM leno_effect e WHERE e.id = s.id)
-        RETURNING id),
-    mail AS (DELETE FROM leno_inbox i USING old WHERE i.id = old.id)
+        RETURNING id, token, effects),
+    mail AS (DELETE FROM leno_inbox i USING old WHERE i.id = old.id),
+    noted AS (UPDATE leno_forgotten f SET token = greatest(f.token, m.token), effects = greatest(f.effects, m.effects)
+        FROM (SELECT max(token) FILTER (WHERE token <= $3) AS token,
+            max(effects) FILTER (WHERE effects <= $3) AS effects FROM old) m)
 SELECT count(*) FROM old";
 
 pub(super) const OUTBOX: &str = "
@@ -221,7 +246,7 @@ DELETE FROM leno_effect c USING unnest($1::bytea[], $2::int8[]) v(id, sequence)
 WHERE c.id = v.id AND c.sequence = v.sequence AND c.due > 0";
 
 pub(super) const LIST: &str = "
-SELECT id, kind, version, state, sequence, effects, token, worker, due, said, reason, created, touched,
+SELECT id, kind, version, state, sequence, greatest(0, effects - first), token, worker, due, said, reason, created, touched,
     length(image)::int8
 FROM leno_session WHERE ($1::text IS NULL OR kind = $1) AND ($2::int2 IS NULL OR state = $2)
     AND ($3::bytea IS NULL OR id > $3)
@@ -229,12 +254,12 @@ ORDER BY id LIMIT nullif($4::int8, 0)";
 
 /// One of them, by its index, which the general form cannot use.
 pub(super) const SHOW: &str = "
-SELECT id, kind, version, state, sequence, effects, token, worker, due, said, reason, created, touched,
+SELECT id, kind, version, state, sequence, greatest(0, effects - first), token, worker, due, said, reason, created, touched,
     length(image)::int8
 FROM leno_session WHERE id = $1";
 
 pub(super) const LOAD: &str = "
-SELECT id, kind, version, state, sequence, effects, token, worker, due, said, reason, created, touched,
+SELECT id, kind, version, state, sequence, greatest(0, effects - first), token, worker, due, said, reason, created, touched,
     length(image)::int8, awaits, image
 FROM leno_session WHERE id = $1";
 

@@ -114,6 +114,7 @@ impl<'r, 's> Lenient<'r, 's> {
             touched: shown(self.number(12)),
             size: 0,
         };
+        row.effects = row.effects.saturating_sub(self.number(14).unsigned_abs());
         row.size = self.row.get::<_, i64>(13).unwrap_or(0).unsigned_abs() as usize;
         if let Some(damage) = self.damage.take() {
             row.reason = damage;

@@ -38,8 +38,8 @@ use crate::error::StoreError;
 use crate::id::SessionId;
 use crate::row::{Query, Row, State};
 use crate::store::{
-    Change, Commit, Effect, Held, Lease, NewMessage, NewSession, Outcome, Release, Result, Sent,
-    Store, Want, Whole,
+    Change, Commit, Effect, HIGHEST, Held, Lease, NewMessage, NewSession, Outcome, Release, Result,
+    Sent, Store, Want, Whole,
 };
 use crate::text;
 
@@ -71,12 +71,17 @@ impl Sqlite {
                         transaction.execute_batch(schema::SET_ASIDE)?;
                         transaction.execute_batch(schema::CREATE)?;
                         transaction.execute_batch(schema::TAKE_OVER)?;
+                        transaction.execute_batch(schema::RAISE_FORGOTTEN)?;
                     }
-                    2 => {
-                        transaction.execute_batch(schema::ADD_STORED)?;
-                        transaction.execute_batch(schema::ADD_ATTEMPTS)?;
+                    2..=4 => {
+                        if found < 3 {
+                            transaction.execute_batch(schema::ADD_STORED)?;
+                        }
+                        if found < 4 {
+                            transaction.execute_batch(schema::ADD_ATTEMPTS)?;
+                        }
+                        transaction.execute_batch(schema::ADD_FIRST)?;
                     }
-                    3 => transaction.execute_batch(schema::ADD_ATTEMPTS)?,
                     schema::VERSION => {}
                     _ => return Ok(Err(found)),
                 }
@@ -185,13 +190,16 @@ impl Store for Sqlite {
         self.write(move |transaction| {
             let mut insert = transaction.prepare_cached(schema::INSERT)?;
             let mut adopt = transaction.prepare_cached(schema::ADOPT)?;
+            let (token, effects) = transact::forgotten(transaction)?;
             let mut create = |new: &NewSession| {
                 let made = insert.execute(params![
                     new.id.as_bytes(),
                     new.kind,
                     new.version,
                     now(),
-                    new.image
+                    new.image,
+                    token,
+                    effects
                 ])?;
                 if made == 1 {
                     adopt.execute(params![new.id.as_bytes(), transaction.last_insert_rowid()])?;
@@ -339,8 +347,10 @@ impl Store for Sqlite {
             let limit = now() - millis(ended);
             let old = all(transaction, schema::FORGOTTEN, [limit], |row| row.get::<_, i64>(0))?;
             let mut messages = transaction.prepare_cached(schema::FORGET_MESSAGES)?;
+            let mut note = transaction.prepare_cached(schema::NOTE_FORGOTTEN)?;
             let mut session = transaction.prepare_cached(schema::FORGET)?;
             for number in &old {
+                note.execute([*number, HIGHEST as i64])?;
                 messages.execute([number])?;
                 session.execute([number])?;
             }
@@ -422,9 +432,9 @@ impl Store for Sqlite {
             let found = connection
                 .prepare_cached(&sql)?
                 .query_row([key], |row| {
-                    let number: i64 = row.get(16)?;
-                    let awaits = awaited(row.get(14).unwrap_or(0));
-                    Ok((Lenient::new(row).session(), awaits, bytes(row, 15), number))
+                    let number: i64 = row.get(17)?;
+                    let awaits = awaited(row.get(15).unwrap_or(0));
+                    Ok((Lenient::new(row).session(), awaits, bytes(row, 16), number))
                 })
                 .optional()?;
             let Some((row, awaits, image, number)) = found else { return Ok(None) };

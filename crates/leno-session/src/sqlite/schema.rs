@@ -4,11 +4,13 @@
 //! Times are milliseconds since 1970; the greatest number is never.
 
 /// Raised when a table changes.
-pub(super) const VERSION: i64 = 4;
+pub(super) const VERSION: i64 = 5;
 
 /// Ids are random, numbers rise: what belongs together in time lies together in the file, so that a transaction of many
 /// steps changes few pages. Messages know their session's number, or 0 as long as there is none. Effects are appended, and
 /// deleted when they are confirmed; only those that were handed out are in an index. `taken` is when a message was taken, or 0.
+/// `effects` is the sequence of a session's last effect, `first` what it was when the session was created. `leno_forgotten`
+/// has the highest token and sequence of sessions that were forgotten: those of new ones are higher.
 /// `leno_clock` has the latest time, to about a second, at which something was written: see the header of the store.
 pub(super) const CREATE: &str = "
 CREATE TABLE leno_session(
@@ -18,7 +20,7 @@ CREATE TABLE leno_session(
     awaits INTEGER NOT NULL, until INTEGER NOT NULL, due INTEGER NOT NULL,
     worker TEXT NOT NULL, said TEXT NOT NULL, reason TEXT NOT NULL,
     created INTEGER NOT NULL, touched INTEGER NOT NULL, image BLOB NOT NULL,
-    stored INTEGER NOT NULL DEFAULT 0, attempts INTEGER NOT NULL DEFAULT 0);
+    stored INTEGER NOT NULL DEFAULT 0, attempts INTEGER NOT NULL DEFAULT 0, first INTEGER NOT NULL DEFAULT 0);
 CREATE INDEX leno_session_due ON leno_session(kind, due);
 CREATE TABLE leno_inbox(
     number INTEGER PRIMARY KEY AUTOINCREMENT, session INTEGER NOT NULL, id BLOB NOT NULL, key TEXT NOT NULL,
@@ -30,6 +32,8 @@ CREATE TABLE leno_effect(
 CREATE INDEX leno_effect_lent ON leno_effect(id, sequence) WHERE due > 0;
 CREATE TABLE leno_clock(latest INTEGER NOT NULL);
 INSERT INTO leno_clock VALUES (0);
+CREATE TABLE leno_forgotten(token INTEGER NOT NULL, effects INTEGER NOT NULL);
+INSERT INTO leno_forgotten VALUES (0, 0);
 ";
 
 /// Makes tables of version 2, which did not know under which token the last step was stored, ones of version 3.
@@ -42,6 +46,18 @@ ALTER TABLE leno_session ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0;
 CREATE TABLE leno_clock(latest INTEGER NOT NULL);
 INSERT INTO leno_clock VALUES (0);
 ";
+
+/// Makes tables of version 4, which began with every session anew, ones of version 5. Numbers of sessions that it has
+/// forgotten are not known: more than any can have had.
+pub(super) const ADD_FIRST: &str = "
+ALTER TABLE leno_session ADD COLUMN first INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE leno_forgotten(token INTEGER NOT NULL, effects INTEGER NOT NULL);
+INSERT INTO leno_forgotten VALUES (4294967296, 4294967296);
+";
+
+/// The same for version 1, whose tables were made anew.
+pub(super) const RAISE_FORGOTTEN: &str =
+    "UPDATE leno_forgotten SET token = 4294967296, effects = 4294967296";
 
 /// What was taken by an earlier version counts as taken now.
 pub(super) const TAKEN_NOW: &str = "UPDATE leno_inbox SET taken = ?1 WHERE taken = 1";
@@ -66,7 +82,7 @@ ALTER TABLE leno_effect RENAME TO leno_effect_1;
 /// Takes over what is in them.
 pub(super) const TAKE_OVER: &str = "
 INSERT INTO leno_session SELECT rowid, id, kind, version, state, token, sequence, effects, awaits, until, due, worker, said,
-    reason, created, touched, image, 0, 0 FROM leno_session_1 ORDER BY rowid;
+    reason, created, touched, image, 0, 0, 0 FROM leno_session_1 ORDER BY rowid;
 INSERT INTO leno_inbox SELECT i.number, coalesce(s.number, 0), i.id, i.key, i.body, i.taken
     FROM leno_inbox_1 i LEFT JOIN leno_session s ON s.id = i.id ORDER BY i.number;
 INSERT INTO leno_effect(id, sequence, topic, body, due) SELECT id, sequence, topic, body, due
@@ -76,7 +92,10 @@ DROP TABLE leno_session_1; DROP TABLE leno_inbox_1; DROP TABLE leno_effect_1;
 
 pub(super) const INSERT: &str = "
 INSERT OR IGNORE INTO leno_session VALUES
-    (NULL, ?1, ?2, ?3, 0, 0, 0, 0, 0, ?4, ?4, '', 'null', '', ?4, ?4, ?5, 0, 0)";
+    (NULL, ?1, ?2, ?3, 0, ?6, 0, ?7, 0, ?4, ?4, '', 'null', '', ?4, ?4, ?5, 0, 0, ?7)";
+
+/// Where the numbers of new sessions begin.
+pub(super) const FORGOTTEN_NUMBERS: &str = "SELECT token, effects FROM leno_forgotten";
 
 /// What was sent to a session before it was there.
 pub(super) const ADOPT: &str = "UPDATE leno_inbox SET session = ?2 WHERE id = ?1";
@@ -192,6 +211,13 @@ SELECT number FROM leno_session WHERE touched <= ?1 AND state IN (4, 7, 8) AND i
 pub(super) const FORGET_MESSAGES: &str =
     "DELETE FROM leno_inbox WHERE id = (SELECT id FROM leno_session WHERE number = ?1)";
 
+/// Notes the numbers of one that is about to be forgotten. One above ?2 is damage, and would leave no room for others.
+pub(super) const NOTE_FORGOTTEN: &str = "
+UPDATE leno_forgotten SET (token, effects) = (
+    SELECT max(leno_forgotten.token, iif(typeof(s.token) = 'integer' AND s.token <= ?2, s.token, 0)),
+        max(leno_forgotten.effects, iif(typeof(s.effects) = 'integer' AND s.effects <= ?2, s.effects, 0))
+    FROM leno_session s WHERE s.number = ?1)";
+
 pub(super) const FORGET: &str = "DELETE FROM leno_session WHERE number = ?1";
 
 pub(super) const OUTBOX: &str = "
@@ -207,4 +233,4 @@ pub(super) const UNCONFIRMED: &str =
 
 /// What a row needs, in its order.
 pub(super) const ROW: &str = "id, kind, version, state, sequence, effects, token, worker, due, said, reason, \
-    created, touched, length(image)";
+    created, touched, length(image), first";

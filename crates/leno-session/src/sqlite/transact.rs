@@ -11,7 +11,8 @@ use crate::clock::{FAR, millis, now};
 use crate::id::SessionId;
 use crate::row::State;
 use crate::store::{
-    Awaits, Commit, Effect, INBOX, Known, Lease, NewMessage, Next, Outcome, Release, Sent, Want,
+    Awaits, Commit, Effect, HIGHEST, INBOX, Known, Lease, NewMessage, Next, Outcome, Release, Sent,
+    Want,
 };
 
 type Result<T> = rusqlite::Result<T>;
@@ -110,6 +111,16 @@ fn read(row: &Strict<'_, '_>, known: &Known, now: i64) -> Readable {
         attempts: u32::try_from(row.count(10)?).unwrap_or(u32::MAX),
     };
     Ok((Place { number: row.number(0)?, effects: effects as i64 }, lease))
+}
+
+/// The highest token of sessions that were forgotten, and the highest sequence of their effects: new ones begin above.
+pub(super) fn forgotten(connection: &Connection) -> Result<(i64, i64)> {
+    let mut numbers = connection.prepare_cached(schema::FORGOTTEN_NUMBERS)?;
+    let found = numbers
+        .query_row([], |row| Ok((row.get(0).unwrap_or(0), row.get(1).unwrap_or(0))))
+        .optional()?;
+    let within = |number: i64| number.clamp(0, HIGHEST as i64);
+    Ok(found.map_or((0, 0), |(token, effects)| (within(token), within(effects))))
 }
 
 /// Nobody runs this one any more, and it says why.
