@@ -92,6 +92,7 @@ mod handle;
 mod image;
 mod iterate;
 pub mod journal;
+pub mod json;
 mod persist;
 mod point;
 #[allow(unsafe_code)]

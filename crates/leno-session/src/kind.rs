@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use leno_frame::{Entry, Format, Image, Options, Resumable, Routine, State};
+use leno_frame::{Entry, Format, Image, Options, Resumable, Routine, State, json};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -133,8 +133,7 @@ where
     }
 
     fn arguments(json: &[u8]) -> Result<A, String> {
-        serde_json::from_slice(json)
-            .map_err(|error| format!("the arguments cannot be read: {error}"))
+        json::from_slice(json).map_err(|error| format!("the arguments cannot be read: {error}"))
     }
 }
 
@@ -165,18 +164,20 @@ where
     }
 
     fn show(&self, image: &[u8]) -> Result<Value, String> {
-        let json = match read(image)? {
+        let image = match read(image)? {
             Stored::Arguments(json) => {
-                let arguments: Value =
-                    serde_json::from_slice(json).map_err(|error| error.to_string())?;
-                return Ok(serde_json::json!({ "arguments": arguments }));
+                let arguments: Value = json::from_slice(json).map_err(|error| error.to_string())?;
+                // Moved, where `json!` would write it anew, as deep as it is.
+                return Ok(Value::Object(
+                    [("arguments".to_owned(), arguments)].into_iter().collect(),
+                ));
             }
             Stored::Image(image) if image.format() == Format::Json => image,
             Stored::Image(image) => {
                 self.restore(&image)?.snapshot(Format::Json).map_err(|error| error.to_string())?
             }
         };
-        serde_json::from_slice(json.as_bytes()).map_err(|error| error.to_string())
+        json::from_slice(image.as_bytes()).map_err(|error| error.to_string())
     }
 }
 

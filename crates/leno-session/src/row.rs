@@ -134,9 +134,10 @@ impl Row {
         serde_json::from_str::<String>(&self.said).unwrap_or_else(|_| self.said.clone())
     }
 
-    /// What it says, as a value: its result, if it is done.
+    /// What it says, as a value: its result, if it is done. `None` if it is not of that type, or nested deeper than the stack
+    /// has room for.
     pub fn value<T: DeserializeOwned>(&self) -> Option<T> {
-        serde_json::from_str(&self.said).ok()
+        leno_frame::json::from_slice(self.said.as_bytes()).ok()
     }
 }
 

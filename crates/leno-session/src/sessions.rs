@@ -212,7 +212,8 @@ impl Sessions {
         let of = self.kind(kind)?;
         let wrong = |cause| SessionError::Arguments { kind: kind.to_owned(), cause };
         let new = sessions.into_iter().map(|(id, arguments)| {
-            let json = serde_json::to_vec(&arguments).map_err(|error| wrong(error.to_string()))?;
+            let json =
+                leno_frame::json::to_vec(&arguments).map_err(|error| wrong(error.to_string()))?;
             of.check_arguments(&json).map_err(wrong)?;
             let image = [&[ARGUMENTS], &json[..]].concat();
             Ok(NewSession { id, kind: kind.to_owned(), version: of.version(), image })

@@ -45,9 +45,12 @@ impl Stage {
     /// Sends a value to another session, as JSON.
     ///
     /// # Panics
-    /// If it cannot be written as JSON; then the step fails.
+    /// If it cannot be written as JSON, or is nested deeper than the stack has room for; then the step fails.
     pub fn send_json(&mut self, to: SessionId, value: &impl Serialize) {
-        self.send_bytes(to, serde_json::to_vec(value).expect("a message can be written as JSON"));
+        self.send_bytes(
+            to,
+            leno_frame::json::to_vec(value).expect("a message can be written as JSON"),
+        );
     }
 
     fn send_bytes(&mut self, to: SessionId, body: Vec<u8>) {

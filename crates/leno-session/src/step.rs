@@ -12,7 +12,7 @@ use crate::sessions::Sessions;
 use crate::stage::Stage;
 use crate::store::{Awaits, Commit, Held, Lease, Message, Next, Release};
 use crate::text;
-use crate::wait::{Until, Wake};
+use crate::wait::{Until, Wake, text_of};
 
 /// A session that a worker has.
 pub(crate) struct InHand {
@@ -101,7 +101,7 @@ impl Sessions {
             return Made::Step(Commit {
                 version,
                 image: Some(image),
-                said: Some(said.to_string()),
+                said: Some(text_of(&said)),
                 taken: refused,
                 messages: stage.messages,
                 effects: stage.effects,

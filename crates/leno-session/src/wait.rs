@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use leno_frame::json;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -54,8 +55,14 @@ impl Wait {
 
 /// As JSON; what cannot be written says why.
 pub(crate) fn value(what: &impl Serialize) -> Value {
-    serde_json::to_value(what)
-        .unwrap_or_else(|error| Value::String(format!("cannot be shown: {error}")))
+    json::to_value(what).unwrap_or_else(|error| Value::String(format!("cannot be shown: {error}")))
+}
+
+/// What is said, as text of JSON; what cannot be written says why.
+pub(crate) fn text_of(said: &Value) -> String {
+    let written = json::to_vec(said).map_err(|error| error.to_string());
+    let text = written.and_then(|text| String::from_utf8(text).map_err(|error| error.to_string()));
+    text.unwrap_or_else(|error| Value::String(format!("cannot be shown: {error}")).to_string())
 }
 
 impl From<String> for Wait {
@@ -123,7 +130,7 @@ impl FromWake for String {
     }
 }
 
-/// An answer that is read as JSON.
+/// An answer that is read as JSON, and as deep as the stack has room for: see [`leno_frame::json`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Json<T>(pub T);
 
@@ -131,7 +138,7 @@ impl<T: DeserializeOwned> FromWake for Json<T> {
     fn from_wake(wake: Wake) -> Result<Self, String> {
         match wake {
             Wake::Answer(body) => {
-                serde_json::from_slice(&body).map(Json).map_err(|error| error.to_string())
+                json::from_slice(&body).map(Json).map_err(|error| error.to_string())
             }
             Wake::Timeout | Wake::Step => {
                 Err("this routine takes `Json` and would have to take `Option<Json>`".into())

@@ -1,6 +1,6 @@
 //! Images that people read and edit.
 
-use serde::de::IgnoredAny;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
@@ -75,11 +75,8 @@ impl JsonImage {
     }
 
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, ImageError> {
-        let limits = Limits::reading_json(bytes.len(), None, NO_TABLES);
-        let mut reader = serde_json::Deserializer::from_slice(bytes);
-        let image = JsonImage::deserialize(Bounded(&mut reader, &limits))
-            .and_then(|image| reader.end().map(|()| image))
-            .map_err(|error| ImageError::Json(error.to_string()))?;
+        let image: JsonImage =
+            crate::json::from_slice(bytes).map_err(|error| ImageError::Json(error.to_string()))?;
         if image.leno == super::VERSION { Ok(image) } else { Err(ImageError::Version(image.leno)) }
     }
 
@@ -116,7 +113,7 @@ pub(crate) fn put<T: Persist>(
 ) -> Result<(), String> {
     text(bytes, name);
     bytes.push(b':');
-    write(bytes, value, limits)
+    write(bytes, value, limits).map_err(|error| error.to_string())
 }
 
 pub(crate) fn put_yielded<T: Persist>(
@@ -125,12 +122,24 @@ pub(crate) fn put_yielded<T: Persist>(
     limits: &Limits,
 ) -> Result<(), String> {
     bytes.extend_from_slice(b",\"yielded\":");
-    write(bytes, value, limits)
+    write(bytes, value, limits).map_err(|error| error.to_string())
 }
 
-fn write<T: Persist>(bytes: &mut Vec<u8>, value: &T, limits: &Limits) -> Result<(), String> {
+/// Reads a value that all the bytes are of.
+pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8], limits: &Limits) -> serde_json::Result<T> {
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    let value = T::deserialize(Bounded(&mut reader, limits))?;
+    reader.end()?;
+    Ok(value)
+}
+
+pub(crate) fn write<T: Serialize + ?Sized>(
+    bytes: &mut Vec<u8>,
+    value: &T,
+    limits: &Limits,
+) -> serde_json::Result<()> {
     let mut writer = serde_json::Serializer::new(bytes);
-    value.serialize(Storing(&mut writer, limits)).map_err(|error| error.to_string())
+    value.serialize(Storing(&mut writer, limits))
 }
 
 fn text(bytes: &mut Vec<u8>, text: &str) {

@@ -22,7 +22,7 @@ pub(crate) mod json;
 pub(crate) mod limits;
 mod options;
 pub(crate) mod reader;
-mod storing;
+pub(crate) mod storing;
 pub(crate) mod varint;
 pub(crate) mod writer;
 
