@@ -21,6 +21,7 @@ pub(crate) type Properties = HashMap<TypeId, Arc<dyn Any + Send + Sync>>;
 pub struct Stage {
     pub(crate) id: SessionId,
     pub(crate) sequence: u64,
+    pub(crate) token: u64,
     pub(crate) properties: Arc<Properties>,
     pub(crate) messages: Vec<NewMessage>,
     pub(crate) effects: Vec<NewEffect>,
@@ -54,8 +55,10 @@ impl Stage {
     }
 
     fn send_bytes(&mut self, to: SessionId, body: Vec<u8>) {
-        // The step is made once, so this is a name that nobody else uses.
-        let key = format!("{}/{}/{}", self.id, self.sequence, self.messages.len());
+        // The step is stored once, under a token that is granted once: so this is a name that nobody else uses, also if
+        // there was another session of this id before.
+        let number = self.messages.len();
+        let key = format!("{}/{}/{}/{number}", self.id, self.token, self.sequence);
         self.messages.push(NewMessage { to, key, body });
     }
 

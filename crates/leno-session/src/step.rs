@@ -67,6 +67,7 @@ impl Sessions {
             let mut stage = Stage {
                 id: session.lease.id,
                 sequence: session.lease.sequence + 1,
+                token: session.lease.token,
                 properties: self.properties.clone(),
                 messages: Vec::new(),
                 effects: Vec::new(),

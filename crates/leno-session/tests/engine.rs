@@ -119,6 +119,29 @@ fn a_session_is_started_and_answered_once() {
     });
 }
 
+/// Sends a message, and is done.
+#[resumable]
+async fn tells(co: &mut Co<Wait, Wake, Stage>, to: SessionId) -> u32 {
+    co.ctx().send(to, "news");
+    1
+}
+
+#[test]
+fn what_a_session_sends_is_no_repetition_of_a_forgotten_one() {
+    on_each("lives", |store| {
+        let sessions = with_area(&store).register("tells", tells);
+        let (id, to) = (SessionId::named("again"), SessionId::random());
+        for _life in 0..3 {
+            assert!(sessions.start_as(id, "tells", &(to,)).unwrap());
+            assert_eq!(sessions.run(id).unwrap().state, State::Done);
+            assert_eq!(sessions.forget(Duration::ZERO).unwrap(), 1);
+        }
+        sessions.start_as(to, "area", &("m2",)).unwrap();
+        let inbox = store.load(to).unwrap().unwrap().inbox;
+        assert_eq!(inbox.iter().filter(|message| message.body == b"news").count(), 3);
+    });
+}
+
 #[resumable]
 async fn patient(co: &mut Co<Wait, Wake, Stage>, limit: Duration) -> String {
     let first = co.suspend(Wait::sleep(Duration::from_millis(1)).saying("asleep")).await;
