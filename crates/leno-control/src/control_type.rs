@@ -54,13 +54,22 @@ enum Written {
     Rules(String),
 }
 
+impl Drop for Written {
+    fn drop(&mut self) {
+        if let Self::Expr(expr) = self {
+            std::mem::replace(expr, Expr::Nothing).dismantle();
+        }
+    }
+}
+
 impl ControlType {
     /// The type that an expression describes.
     ///
     /// # Errors
     ///
-    /// If it refers to a rule, which needs a [`Grammar`], or is too large or takes too much work.
+    /// If it refers to a rule, which needs a [`Grammar`], or is too large, too deep or takes too much work.
     pub fn new(expr: Expr) -> Result<Self, TypeError> {
+        let expr = TooLarge::if_deep(expr)?;
         let mut rule = None;
         expr.each(&mut |part| {
             if let Expr::Rule(name) = part {
@@ -68,12 +77,15 @@ impl ControlType {
             }
         });
         if let Some(name) = rule {
-            return Err(TypeError::Rule(name.clone()));
+            let error = TypeError::Rule(name.clone());
+            expr.dismantle();
+            return Err(error);
         }
-        let expr = expr.normal();
+        let written = Written::Expr(expr.normal());
+        let Written::Expr(expr) = &written else { unreachable!("it was just made") };
         let work = Work::new();
-        let machine = Machine::of_positions(&Positions::new(&expr, true, &work)?, &work)?;
-        Ok(Self::known(Written::Expr(expr).into(), machine))
+        let machine = Machine::of_positions(&Positions::new(expr, true, &work)?, &work)?;
+        Ok(Self::known(written.into(), machine))
     }
 
     fn known(written: OnceLock<Written>, machine: Machine) -> Self {

@@ -6,6 +6,8 @@
 use std::error::Error;
 use std::fmt;
 
+use crate::expr::Expr;
+
 /// A text that is no control type: where, what was expected there, and what was found.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ParseError {
@@ -77,6 +79,7 @@ enum Limit {
     States,
     Events,
     Steps,
+    Levels,
 }
 
 impl TooLarge {
@@ -89,6 +92,18 @@ impl TooLarge {
     /// How many steps of work a type, or a comparison of types, may take. A step is about one insertion
     /// into a set.
     pub const MOST_STEPS: usize = 8_000_000;
+
+    /// How many levels an expression may be deep. A sequence, alternatives and a sign are a level each.
+    pub const MOST_LEVELS: usize = 320;
+
+    /// The expression, if it is not too deep.
+    pub(crate) fn if_deep(expr: Expr) -> Result<Expr, Self> {
+        if expr.depth() <= Self::MOST_LEVELS {
+            return Ok(expr);
+        }
+        expr.dismantle();
+        Err(Self(Limit::Levels))
+    }
 
     pub(crate) fn of_states() -> Self {
         Self(Limit::States)
@@ -116,6 +131,10 @@ impl fmt::Display for TooLarge {
             Limit::Steps => {
                 let most = Self::MOST_STEPS;
                 write!(f, "a type that takes more than {most} steps of work is not worked out")
+            }
+            Limit::Levels => {
+                let most = Self::MOST_LEVELS;
+                write!(f, "an expression of more than {most} levels is not worked out")
             }
         }
     }

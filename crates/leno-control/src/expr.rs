@@ -4,14 +4,22 @@
 //! have at least two members, none of which is of their own kind. Text and tree then determine each
 //! other.
 //!
+//! Trees come from texts and programs, and are worked with on the stacks of coroutines, which are small. So nothing here
+//! recurses, and [`ControlType`](crate::ControlType) takes trees of limited depth only.
+//!
 //! Deliberately not here: what an expression means; see `positions.rs`.
 
 use std::fmt::{self, Write as _};
+use std::mem::discriminant;
 
 use crate::event::Event;
 
 /// A control type as a tree.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Eq, PartialOrd, Ord, Hash)]
+#[allow(
+    clippy::derived_hash_with_manual_eq,
+    reason = "both compare the same; equality does not recurse"
+)]
 pub enum Expr {
     /// `()`: no event at all.
     Nothing,
@@ -35,15 +43,9 @@ impl Expr {
     /// The same without sequences in sequences, alternatives in alternatives, or only one of either.
     #[must_use]
     pub fn normal(self) -> Self {
-        let all = |items: Vec<Self>| items.into_iter().map(Self::normal).collect();
-        match self {
-            Self::Seq(items) => Self::Seq(all(items)).joined(),
-            Self::Either(items) => Self::Either(all(items)).joined(),
-            Self::Plus(inner) => Self::Plus(Box::new(inner.normal())),
-            Self::Star(inner) => Self::Star(Box::new(inner.normal())),
-            Self::Maybe(inner) => Self::Maybe(Box::new(inner.normal())),
-            leaf => leaf,
-        }
+        let normal = self.rebuilt(&Self::leaf, &Self::joined);
+        self.dismantle();
+        normal
     }
 
     /// The normal form, if all members have it. Looks no deeper: a parser that calls it at each level takes a
@@ -80,36 +82,94 @@ impl Expr {
 
     /// How deep the tree is: more than the parentheses and postfix signs around any part of its text.
     pub(crate) fn depth(&self) -> usize {
-        1 + match self {
-            Self::Seq(items) | Self::Either(items) => {
-                items.iter().map(Self::depth).max().unwrap_or(0)
-            }
-            Self::Plus(inner) | Self::Star(inner) | Self::Maybe(inner) => inner.depth(),
-            Self::Nothing | Self::Event(_) | Self::Rule(_) => 0,
+        let (mut deepest, mut waiting) = (0, vec![(self, 1)]);
+        while let Some((expr, level)) = waiting.pop() {
+            deepest = deepest.max(level);
+            waiting.extend(expr.members().iter().map(|member| (member, level + 1)));
         }
+        deepest
     }
 
     /// Calls `visit` with every expression in the tree, in the order of the text.
     pub(crate) fn each<'a>(&'a self, visit: &mut impl FnMut(&'a Expr)) {
-        visit(self);
-        match self {
-            Self::Seq(items) | Self::Either(items) => items.iter().for_each(|i| i.each(visit)),
-            Self::Plus(inner) | Self::Star(inner) | Self::Maybe(inner) => inner.each(visit),
-            Self::Nothing | Self::Event(_) | Self::Rule(_) => {}
+        let mut waiting = vec![self];
+        while let Some(expr) = waiting.pop() {
+            visit(expr);
+            waiting.extend(expr.members().iter().rev());
         }
     }
 
     /// The tree with another event in the place of each.
     pub(crate) fn map(&self, change: &impl Fn(&Event) -> Event) -> Self {
-        let all = |items: &[Expr]| items.iter().map(|item| item.map(change)).collect();
-        match self {
+        let leaf = |leaf: &Self| match leaf {
             Self::Event(event) => Self::Event(change(event)),
-            Self::Seq(items) => Self::Seq(all(items)),
-            Self::Either(items) => Self::Either(all(items)),
-            Self::Plus(inner) => Self::Plus(Box::new(inner.map(change))),
-            Self::Star(inner) => Self::Star(Box::new(inner.map(change))),
-            Self::Maybe(inner) => Self::Maybe(Box::new(inner.map(change))),
-            leaf => leaf.clone(),
+            other => other.leaf(),
+        };
+        self.rebuilt(&leaf, &|expr| expr)
+    }
+
+    /// What it is made of; nothing, if it is a leaf.
+    fn members(&self) -> &[Self] {
+        match self {
+            Self::Seq(items) | Self::Either(items) => items,
+            Self::Plus(inner) | Self::Star(inner) | Self::Maybe(inner) => {
+                std::slice::from_ref(inner)
+            }
+            Self::Nothing | Self::Event(_) | Self::Rule(_) => &[],
+        }
+    }
+
+    /// One of this kind, of other members.
+    fn of(&self, mut members: Vec<Self>) -> Self {
+        let mut one = || Box::new(members.pop().unwrap_or(Self::Nothing));
+        match self {
+            Self::Plus(_) => Self::Plus(one()),
+            Self::Star(_) => Self::Star(one()),
+            Self::Maybe(_) => Self::Maybe(one()),
+            Self::Seq(_) => Self::Seq(members),
+            Self::Either(_) => Self::Either(members),
+            leaf => leaf.leaf(),
+        }
+    }
+
+    /// A copy of a leaf.
+    fn leaf(&self) -> Self {
+        match self {
+            Self::Event(event) => Self::Event(event.clone()),
+            Self::Rule(name) => Self::Rule(name.clone()),
+            _ => Self::Nothing,
+        }
+    }
+
+    /// A copy in which each leaf is replaced by `leaf`, and each other expression, from the innermost on, by `join`.
+    fn rebuilt(&self, leaf: &impl Fn(&Self) -> Self, join: &impl Fn(Self) -> Self) -> Self {
+        let (mut waiting, mut done) = (vec![(self, false)], Vec::new());
+        while let Some((expr, are_members_done)) = waiting.pop() {
+            let is_leaf = matches!(expr, Self::Nothing | Self::Event(_) | Self::Rule(_));
+            if is_leaf {
+                done.push(leaf(expr));
+            } else if are_members_done {
+                let members = done.split_off(done.len() - expr.members().len());
+                done.push(join(expr.of(members)));
+            } else {
+                waiting.push((expr, true));
+                waiting.extend(expr.members().iter().rev().map(|member| (member, false)));
+            }
+        }
+        done.pop().unwrap_or(Self::Nothing)
+    }
+
+    /// Drops the tree part by part: `Drop` would go as deep as it is.
+    pub(crate) fn dismantle(self) {
+        let mut rest = vec![self];
+        while let Some(mut expr) = rest.pop() {
+            match &mut expr {
+                Self::Seq(items) | Self::Either(items) => rest.append(items),
+                Self::Plus(inner) | Self::Star(inner) | Self::Maybe(inner) => {
+                    rest.push(std::mem::replace(&mut **inner, Self::Nothing));
+                }
+                Self::Nothing | Self::Event(_) | Self::Rule(_) => {}
+            }
         }
     }
 
@@ -128,45 +188,87 @@ impl Expr {
         found
     }
 
-    /// Writes itself, in parentheses if it binds weaker than `tight`.
-    fn put(&self, to: &mut String, tight: Binding, spaced: bool) {
-        let own = match self {
+    /// Its text.
+    fn text(&self, spaced: bool) -> String {
+        let mut to = String::new();
+        let mut waiting = vec![Piece::Expr(self, Binding::Either)];
+        while let Some(piece) = waiting.pop() {
+            let (expr, tight) = match piece {
+                Piece::Text(text) => {
+                    to.push_str(text);
+                    continue;
+                }
+                Piece::Expr(expr, tight) => (expr, tight),
+            };
+            // What comes last is put first: the next piece is taken from the end.
+            if expr.binding() < tight {
+                let inside = Piece::Expr(expr, Binding::Either);
+                waiting.extend([Piece::Text(")"), inside, Piece::Text("(")]);
+                continue;
+            }
+            let (between, tight, sign) = match expr {
+                Self::Nothing => ("", tight, "()"),
+                Self::Event(event) => {
+                    let _ = write!(to, "{event}");
+                    continue;
+                }
+                Self::Rule(name) => {
+                    let _ = write!(to, "<{name}>");
+                    continue;
+                }
+                Self::Either(_) => (if spaced { " | " } else { "|" }, Binding::Seq, ""),
+                Self::Seq(_) => (if spaced { " " } else { "" }, Binding::Postfix, ""),
+                Self::Plus(_) => ("", Binding::Leaf, "+"),
+                Self::Star(_) => ("", Binding::Leaf, "*"),
+                Self::Maybe(_) => ("", Binding::Leaf, "?"),
+            };
+            waiting.push(Piece::Text(sign));
+            for (at, member) in expr.members().iter().enumerate().rev() {
+                waiting.push(Piece::Expr(member, tight));
+                waiting.push(Piece::Text(if at == 0 { "" } else { between }));
+            }
+        }
+        to
+    }
+
+    fn binding(&self) -> Binding {
+        match self {
             Self::Either(_) => Binding::Either,
             Self::Seq(_) => Binding::Seq,
             Self::Plus(_) | Self::Star(_) | Self::Maybe(_) => Binding::Postfix,
             Self::Nothing | Self::Event(_) | Self::Rule(_) => Binding::Leaf,
-        };
-        if own < tight {
-            to.push('(');
-            self.put(to, Binding::Either, spaced);
-            to.push(')');
-            return;
         }
-        let mut many = |items: &[Expr], between: &str, tight| {
-            for (at, item) in items.iter().enumerate() {
-                to.push_str(if at == 0 { "" } else { between });
-                item.put(to, tight, spaced);
+    }
+}
+
+/// What is still to be written.
+enum Piece<'a> {
+    Text(&'static str),
+    /// In parentheses if it binds weaker than this.
+    Expr(&'a Expr, Binding),
+}
+
+impl Clone for Expr {
+    fn clone(&self) -> Self {
+        self.rebuilt(&Self::leaf, &|expr| expr)
+    }
+}
+
+impl PartialEq for Expr {
+    fn eq(&self, other: &Self) -> bool {
+        let mut waiting = vec![(self, other)];
+        while let Some((one, other)) = waiting.pop() {
+            let is_alike = match (one, other) {
+                (Self::Event(one), Self::Event(other)) => one == other,
+                (Self::Rule(one), Self::Rule(other)) => one == other,
+                _ => discriminant(one) == discriminant(other),
+            };
+            if !is_alike || one.members().len() != other.members().len() {
+                return false;
             }
-        };
-        match self {
-            Self::Either(items) => many(items, if spaced { " | " } else { "|" }, Binding::Seq),
-            Self::Seq(items) => many(items, if spaced { " " } else { "" }, Binding::Postfix),
-            Self::Nothing => to.push_str("()"),
-            Self::Event(event) => {
-                let _ = write!(to, "{event}");
-            }
-            Self::Rule(name) => {
-                let _ = write!(to, "<{name}>");
-            }
-            Self::Plus(inner) | Self::Star(inner) | Self::Maybe(inner) => {
-                inner.put(to, Binding::Leaf, spaced);
-                to.push(match self {
-                    Self::Plus(_) => '+',
-                    Self::Star(_) => '*',
-                    _ => '?',
-                });
-            }
+            waiting.extend(one.members().iter().zip(other.members()));
         }
+        true
     }
 }
 
@@ -181,8 +283,6 @@ enum Binding {
 
 impl fmt::Display for Expr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = String::new();
-        self.put(&mut text, Binding::Either, self.wants_spaces());
-        f.write_str(&text)
+        f.write_str(&self.text(self.wants_spaces()))
     }
 }

@@ -51,8 +51,18 @@ use crate::parse::Reader;
 /// Cloning one is cheap.
 #[derive(Clone, Debug)]
 pub struct Grammar {
-    rules: Arc<[(String, Expr)]>,
+    rules: Arc<Rules>,
     compiled: Arc<Compiled>,
+}
+
+/// Rules with their names. Their expressions may be deep: they are dropped part by part.
+#[derive(Debug, PartialEq)]
+struct Rules(Vec<(String, Expr)>);
+
+impl Drop for Rules {
+    fn drop(&mut self) {
+        self.0.drain(..).for_each(|(_, expr)| expr.dismantle());
+    }
 }
 
 impl PartialEq for Grammar {
@@ -70,10 +80,17 @@ impl Grammar {
     /// # Errors
     ///
     /// If there is no rule, two have the same name, a name is not made of lower-case letters, digits and `_`,
-    /// or one refers to a rule that is not there or is written with too many events.
+    /// or one refers to a rule that is not there, is written with too many events or is too deep.
     pub fn new(rules: Vec<(String, Expr)>) -> Result<Self, GrammarError> {
+        Self::of(Rules(rules))
+    }
+
+    fn of(mut rules: Rules) -> Result<Self, GrammarError> {
+        for (_, expr) in &mut rules.0 {
+            *expr = TooLarge::if_deep(std::mem::replace(expr, Expr::Nothing))?;
+        }
         let mut names = BTreeSet::new();
-        if let Some((twice, _)) = rules.iter().find(|rule| !names.insert(rule.0.as_str())) {
+        if let Some((twice, _)) = rules.0.iter().find(|rule| !names.insert(rule.0.as_str())) {
             return Err(GrammarError::Twice(twice.clone()));
         }
         let unfit = |name: &&str| name.is_empty() || !name.chars().all(is_port_character);
@@ -81,7 +98,7 @@ impl Grammar {
             return Err(GrammarError::Name((*name).to_owned()));
         }
         let mut missing = None;
-        for (_, expr) in &rules {
+        for (_, expr) in &rules.0 {
             expr.each(&mut |part| match part {
                 Expr::Rule(name) if !names.contains(name.as_str()) => {
                     missing.get_or_insert(name.clone());
@@ -91,11 +108,12 @@ impl Grammar {
         }
         match missing {
             Some(name) => Err(GrammarError::Missing(name)),
-            None if rules.is_empty() => Err(GrammarError::NoRule),
+            None if rules.0.is_empty() => Err(GrammarError::NoRule),
             None => {
                 let normal = |(name, expr): (String, Expr)| (name, expr.normal());
-                let rules: Arc<[_]> = rules.into_iter().map(normal).collect();
-                let compiled = Arc::new(Compiled::new(&rules)?);
+                let rules = std::mem::take(&mut rules.0).into_iter().map(normal);
+                let rules = Arc::new(Rules(rules.collect()));
+                let compiled = Arc::new(Compiled::new(&rules.0)?);
                 Ok(Self { rules, compiled })
             }
         }
@@ -104,7 +122,7 @@ impl Grammar {
     /// The rules with their names, the first of which is where it starts.
     #[must_use]
     pub fn rules(&self) -> &[(String, Expr)] {
-        &self.rules
+        &self.rules.0
     }
 
     pub(crate) fn compiled(&self) -> &Arc<Compiled> {
@@ -128,7 +146,7 @@ impl FromStr for Grammar {
     fn from_str(text: &str) -> Result<Self, GrammarError> {
         let mut reader = Reader::new(text);
         reader.rules = true;
-        let mut rules = Vec::new();
+        let mut rules = Rules(Vec::new());
         loop {
             if reader.peek() != Some('<') {
                 return Err(reader.expected("a rule, which begins with `<`").into());
@@ -137,10 +155,10 @@ impl FromStr for Grammar {
             if !reader.take('=') {
                 return Err(reader.expected("`=`").into());
             }
-            rules.push((name, reader.either()?));
+            rules.0.push((name, reader.either()?));
             let more = reader.take(';');
             match reader.peek() {
-                None => return Self::new(rules),
+                None => return Self::of(rules),
                 Some(_) if more => {}
                 Some(_) => {
                     let expected = "an event, `(`, a rule, `+`, `*`, `?`, `|`, `;` or the end";
@@ -153,7 +171,7 @@ impl FromStr for Grammar {
 
 impl fmt::Display for Grammar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_rules(&self.rules, f)
+        write_rules(&self.rules.0, f)
     }
 }
 

@@ -9,15 +9,15 @@
 //! port   = { lower-case letter | digit | "_" }
 //! ```
 //!
-//! Spaces and line ends may stand between any two of these. Nesting is bounded, so that a text from
-//! outside cannot use up a thread's stack.
+//! Spaces and line ends may stand between any two of these. Nesting is bounded, and nothing here recurses, so that a
+//! text from outside cannot use up a stack, also that of a coroutine.
 
 use crate::error::ParseError;
 use crate::event::{Event, Port, is_port_character};
 use crate::expr::Expr;
 
 /// How deep parentheses and postfix signs may nest.
-pub(crate) const DEEPEST: usize = 100;
+const DEEPEST: usize = 100;
 
 const ITEM: &str = "an event (`R`, `W` or `S`) or `(`";
 const ITEM_OR_RULE: &str = "an event (`R`, `W` or `S`), `(` or `<`";
@@ -28,7 +28,6 @@ const INSIDE: &str = "an event, `(`, `+`, `*`, `?`, `|` or `)`";
 pub(crate) struct Reader<'a> {
     text: &'a str,
     rest: &'a str,
-    depth: usize,
     /// Whether `<name>` may occur.
     pub(crate) rules: bool,
 }
@@ -39,7 +38,10 @@ pub(crate) fn expr(text: &str) -> Result<Expr, ParseError> {
     let expr = reader.either()?;
     match reader.peek() {
         None => Ok(expr),
-        Some(_) => Err(reader.expected(MORE)),
+        Some(_) => {
+            expr.dismantle();
+            Err(reader.expected(MORE))
+        }
     }
 }
 
@@ -55,7 +57,7 @@ pub(crate) fn event(text: &str) -> Result<Event, ParseError> {
 
 impl<'a> Reader<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
-        Self { text, rest: text, depth: 0, rules: false }
+        Self { text, rest: text, rules: false }
     }
 
     /// The next character that is no space.
@@ -113,61 +115,99 @@ impl<'a> Reader<'a> {
         Some(if letter == 'R' { Event::Read(port) } else { Event::Write(port) })
     }
 
+    /// Reads a type, up to where none can go on.
     pub(crate) fn either(&mut self) -> Result<Expr, ParseError> {
-        let mut branches = vec![self.branch()?];
-        while self.take('|') {
-            branches.push(self.branch()?);
+        let mut levels = Levels(vec![Level::default()]);
+        loop {
+            let Some(mut atom) = self.atom(levels.0.len() - 1)? else {
+                levels.0.push(Level::default());
+                continue;
+            };
+            // After an atom: its signs, and then the next item or the end of its level.
+            loop {
+                let depth = levels.0.len() - 1;
+                let level = levels.0.last_mut().expect("the outermost is there until the end");
+                level.items.push(atom);
+                self.signs(&mut level.items, depth)?;
+                if let Some('R' | 'W' | 'S' | '(' | '<') = self.peek() {
+                    break;
+                }
+                level.end_branch();
+                if self.take('|') {
+                    break;
+                }
+                atom = Expr::Either(std::mem::take(&mut level.branches)).joined();
+                levels.0.pop();
+                if levels.0.is_empty() {
+                    return Ok(atom);
+                }
+                if !self.take(')') {
+                    atom.dismantle();
+                    return Err(self.expected(INSIDE));
+                }
+            }
         }
-        Ok(Expr::Either(branches).joined())
     }
 
-    fn branch(&mut self) -> Result<Expr, ParseError> {
-        let mut items = vec![self.item()?];
-        while let Some('R' | 'W' | 'S' | '(' | '<') = self.peek() {
-            items.push(self.item()?);
-        }
-        Ok(Expr::Seq(items).joined())
-    }
-
-    fn item(&mut self) -> Result<Expr, ParseError> {
-        let mut item = self.atom()?;
+    /// Reads the signs of the last of these.
+    fn signs(&mut self, items: &mut Vec<Expr>, depth: usize) -> Result<(), ParseError> {
         let mut signs = 0;
         while let Some(sign @ ('+' | '*' | '?')) = self.peek() {
             signs += 1;
-            if signs + self.depth > DEEPEST {
+            if signs + depth > DEEPEST {
                 return Err(self.expected("no more than 100 levels"));
             }
             self.take(sign);
-            let inner = Box::new(item);
-            item = match sign {
+            let inner = Box::new(items.pop().unwrap_or(Expr::Nothing));
+            items.push(match sign {
                 '+' => Expr::Plus(inner),
                 '*' => Expr::Star(inner),
                 _ => Expr::Maybe(inner),
-            };
+            });
         }
-        Ok(item)
+        Ok(())
     }
 
-    fn atom(&mut self) -> Result<Expr, ParseError> {
+    /// Reads an event, a rule or `()`; or `(`, and then there is none yet.
+    fn atom(&mut self, depth: usize) -> Result<Option<Expr>, ParseError> {
         if let Some(event) = self.event() {
-            return Ok(Expr::Event(event));
+            return Ok(Some(Expr::Event(event)));
         }
         if self.rules && self.peek() == Some('<') {
-            return self.rule().map(Expr::Rule);
+            return self.rule().map(|name| Some(Expr::Rule(name)));
         }
         if self.peek() != Some('(') {
             return Err(self.expected(if self.rules { ITEM_OR_RULE } else { ITEM }));
         }
-        if self.depth == DEEPEST {
+        if depth == DEEPEST {
             return Err(self.expected("no more than 100 levels"));
         }
         self.take('(');
-        if self.take(')') {
-            return Ok(Expr::Nothing);
-        }
-        self.depth += 1;
-        let inner = self.either()?;
-        self.depth -= 1;
-        if self.take(')') { Ok(inner) } else { Err(self.expected(INSIDE)) }
+        Ok(self.take(')').then_some(Expr::Nothing))
+    }
+}
+
+/// What was read of a type in parentheses, or of the whole.
+#[derive(Default)]
+struct Level {
+    branches: Vec<Expr>,
+    /// Of the branch that is read.
+    items: Vec<Expr>,
+}
+
+impl Level {
+    fn end_branch(&mut self) {
+        let items = std::mem::take(&mut self.items);
+        self.branches.push(Expr::Seq(items).joined());
+    }
+}
+
+/// The levels that are open, the outermost first.
+struct Levels(Vec<Level>);
+
+impl Drop for Levels {
+    fn drop(&mut self) {
+        let all = self.0.drain(..).flat_map(|level| level.branches.into_iter().chain(level.items));
+        all.for_each(Expr::dismantle);
     }
 }

@@ -113,59 +113,96 @@ impl Positions {
         Ok(())
     }
 
-    fn repeated(&mut self, inner: &Expr, work: &Work) -> Result<Part, TooLarge> {
-        let part = self.part(inner, false, work)?;
-        self.link(&part.last, &part.first, work)?;
-        Ok(part)
+    /// Works out a part, without recursion.
+    fn part(&mut self, expr: &Expr, at_end: bool, work: &Work) -> Result<Part, TooLarge> {
+        let mut open: Vec<Open<'_>> = Vec::new();
+        let mut next = (expr, at_end);
+        loop {
+            let (expr, at_end) = next;
+            let mut done = match expr {
+                Expr::Nothing => Part { empty: true, first: Vec::new(), last: Vec::new() },
+                Expr::Event(event) => self.leaf_part(Leaf::Event(event.clone())),
+                Expr::Rule(name) => self.leaf_part(Leaf::Rule { name: name.clone(), at_end }),
+                Expr::Seq(items) | Expr::Either(items) => {
+                    let is_seq = matches!(expr, Expr::Seq(_));
+                    let empty = is_seq || items.is_empty();
+                    let whole = Part { empty, first: Vec::new(), last: Vec::new() };
+                    match items.split_first() {
+                        Some((first, rest)) => {
+                            next = (first, at_end && (!is_seq || rest.is_empty()));
+                            open.push(Open { expr, at_end, whole, rest });
+                            continue;
+                        }
+                        None => whole,
+                    }
+                }
+                Expr::Plus(inner) | Expr::Star(inner) | Expr::Maybe(inner) => {
+                    next = (inner, at_end && matches!(expr, Expr::Maybe(_)));
+                    let whole = Part { empty: false, first: Vec::new(), last: Vec::new() };
+                    open.push(Open { expr, at_end, whole, rest: &[] });
+                    continue;
+                }
+            };
+            // Whatever was open for this part goes on with it.
+            loop {
+                let Some(mut around) = open.pop() else { return Ok(done) };
+                self.join(&mut around, done, work)?;
+                if let Some((first, rest)) = around.rest.split_first() {
+                    let is_seq = matches!(around.expr, Expr::Seq(_));
+                    next = (first, around.at_end && (!is_seq || rest.is_empty()));
+                    around.rest = rest;
+                    open.push(around);
+                    break;
+                }
+                done = around.whole;
+            }
+        }
     }
 
-    fn part(&mut self, expr: &Expr, at_end: bool, work: &Work) -> Result<Part, TooLarge> {
-        Ok(match expr {
-            Expr::Nothing => Part { empty: true, first: Vec::new(), last: Vec::new() },
-            Expr::Event(event) => self.leaf_part(Leaf::Event(event.clone())),
-            Expr::Rule(name) => self.leaf_part(Leaf::Rule { name: name.clone(), at_end }),
-            Expr::Seq(items) => {
-                let mut whole = Part { empty: true, first: Vec::new(), last: Vec::new() };
-                for (at, item) in items.iter().enumerate() {
-                    let part = self.part(item, at_end && at + 1 == items.len(), work)?;
-                    self.link(&whole.last, &part.first, work)?;
-                    work.spend(1 + part.first.len() + part.last.len())?;
-                    if whole.empty {
-                        whole.first.extend_from_slice(&part.first);
-                    }
-                    if !part.empty {
-                        whole.last.clear();
-                    }
-                    whole.last.extend(part.last);
-                    whole.empty &= part.empty;
+    /// Adds a member that was worked out.
+    fn join(&mut self, around: &mut Open<'_>, part: Part, work: &Work) -> Result<(), TooLarge> {
+        let whole = &mut around.whole;
+        match around.expr {
+            Expr::Seq(_) => {
+                self.link(&whole.last, &part.first, work)?;
+                work.spend(1 + part.first.len() + part.last.len())?;
+                if whole.empty {
+                    whole.first.extend_from_slice(&part.first);
                 }
-                whole
-            }
-            Expr::Either(items) => {
-                let mut whole =
-                    Part { empty: items.is_empty(), first: Vec::new(), last: Vec::new() };
-                for item in items {
-                    let part = self.part(item, at_end, work)?;
-                    work.spend(1 + part.first.len() + part.last.len())?;
-                    whole.first.extend(part.first);
-                    whole.last.extend(part.last);
-                    whole.empty |= part.empty;
+                if !part.empty {
+                    whole.last.clear();
                 }
-                whole
+                whole.last.extend(part.last);
+                whole.empty &= part.empty;
             }
-            Expr::Plus(inner) if at_end => {
-                let part = self.repeated(inner, work)?;
-                Part { empty: false, first: part.first, last: Vec::new() }
+            Expr::Either(_) => {
+                work.spend(1 + part.first.len() + part.last.len())?;
+                whole.first.extend(part.first);
+                whole.last.extend(part.last);
+                whole.empty |= part.empty;
             }
-            Expr::Plus(inner) => self.repeated(inner, work)?,
-            Expr::Star(inner) => {
-                let part = self.repeated(inner, work)?;
-                Part { empty: true, ..part }
+            Expr::Plus(_) | Expr::Star(_) => {
+                self.link(&part.last, &part.first, work)?;
+                *whole = match around.expr {
+                    Expr::Plus(_) if around.at_end => {
+                        Part { empty: false, first: part.first, last: Vec::new() }
+                    }
+                    Expr::Plus(_) => part,
+                    _ => Part { empty: true, ..part },
+                };
             }
-            Expr::Maybe(inner) => {
-                let part = self.part(inner, at_end, work)?;
-                Part { empty: true, ..part }
-            }
-        })
+            _ => *whole = Part { empty: true, ..part },
+        }
+        Ok(())
     }
+}
+
+/// An expression of which members are worked out.
+struct Open<'a> {
+    expr: &'a Expr,
+    at_end: bool,
+    /// Of the members so far.
+    whole: Part,
+    /// The members that are left.
+    rest: &'a [Expr],
 }

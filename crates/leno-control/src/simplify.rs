@@ -21,10 +21,13 @@ use shape::{either, onwards, seq, star};
 
 use crate::automaton::{Automaton, State};
 use crate::expr::Expr;
-use crate::parse;
 
 /// How many states are taken out, and how many events are written, before it is too long.
 const MOST: usize = 300;
+
+/// How deep an expression may be before it is too long: one that people can read is less, and what is worked out here
+/// recurses that deep, perhaps on the stack of a coroutine.
+const DEEPEST: usize = 40;
 
 /// Ways between two states that are left.
 type Ways = BTreeMap<(usize, usize), Expr>;
@@ -75,7 +78,7 @@ pub(crate) fn rules(automaton: &Automaton) -> Vec<(String, Expr)> {
 fn short(expr: Expr) -> Option<Expr> {
     let mut events = 0;
     expr.each(&mut |part| events += usize::from(matches!(part, Expr::Event(_))));
-    (events <= MOST && expr.depth() < parse::DEEPEST).then_some(expr)
+    (events <= MOST && expr.depth() <= DEEPEST).then_some(expr)
 }
 
 /// All that can happen from `start` on, if the rests of lower components are known.
