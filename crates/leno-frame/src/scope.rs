@@ -13,6 +13,7 @@
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -67,13 +68,20 @@ impl Open {
 }
 
 thread_local! {
-    /// In the order in which they were opened.
-    static OPEN: RefCell<Vec<Open>> = const { RefCell::new(Vec::new()) };
+    /// In the order in which they were opened. Never dropped, so that coroutines can be stored and restored also in the
+    /// destructors of other thread-locals; without tables it has no memory. Tables of a stack that was forgotten are
+    /// leaked with it.
+    static OPEN: ManuallyDrop<RefCell<Vec<Open>>> =
+        const { ManuallyDrop::new(RefCell::new(Vec::new())) };
     static LAST: Cell<u64> = const { Cell::new(0) };
     /// Whether tables are asked for.
     static ASKED: Cell<bool> = const { Cell::new(false) };
     /// The coroutine that has told, by its block, and its tables.
     static TOLD: Cell<Option<(usize, u64)>> = const { Cell::new(None) };
+}
+
+fn with_open<R>(with: impl FnOnce(&mut Vec<Open>) -> R) -> R {
+    OPEN.with(|open| with(&mut open.borrow_mut()))
 }
 
 /// Tables whose stack has ended on another thread.
@@ -102,7 +110,7 @@ pub(crate) fn look() -> Scope {
 fn open(tables: Tables) -> Scope {
     let id = next_id();
     let entry = Open { id, owner: current().addr(), tables, complaint: None };
-    OPEN.with_borrow_mut(|open| open.push(entry));
+    with_open(|open| open.push(entry));
     if IS_LEFT_BEHIND.load(Relaxed) {
         purge();
     }
@@ -138,9 +146,13 @@ impl Drop for Scope {
 
 #[inline(never)]
 fn close(id: u64) -> Option<Tables> {
-    OPEN.with_borrow_mut(|open| {
+    with_open(|open| {
         let index = open.iter().rposition(|entry| entry.id == id)?;
-        Some(open.remove(index).tables)
+        let tables = open.remove(index).tables;
+        if open.is_empty() {
+            *open = Vec::new();
+        }
+        Some(tables)
     })
 }
 
@@ -164,7 +176,7 @@ fn dispose(tables: Tables) {
 fn purge() {
     let mut ended = Vec::new();
     let mut left = LEFT_BEHIND.lock().unwrap_or_else(PoisonError::into_inner);
-    OPEN.with_borrow_mut(|open| {
+    with_open(|open| {
         left.retain(|id| match open.iter().position(|entry| entry.id == *id) {
             Some(index) => {
                 ended.push(open.remove(index).tables);
@@ -214,7 +226,7 @@ fn answer(kind: Kind) -> Result<Option<u64>, String> {
     if leno_context::is_planted("snapshot-tables") {
         TOLD.take();
         let is_one = |entry: &&Open| entry.kind() == kind;
-        return Ok(OPEN.with_borrow(|open| open.iter().rev().find(is_one).map(|entry| entry.id)));
+        return Ok(with_open(|open| open.iter().rev().find(is_one).map(|entry| entry.id)));
     }
     match TOLD.take() {
         Some((_, NO_TABLES)) => Ok(None),
@@ -226,12 +238,12 @@ fn answer(kind: Kind) -> Result<Option<u64>, String> {
 
 /// The tables that were opened last on the stack that runs.
 fn by_stack(kind: Kind) -> Result<Option<u64>, String> {
-    if OPEN.with_borrow(|open| open.iter().all(|entry| entry.kind() != kind)) {
+    if with_open(|open| open.iter().all(|entry| entry.kind() != kind)) {
         return Ok(None);
     }
     purge();
     let running = current().addr();
-    OPEN.with_borrow(|open| {
+    with_open(|open| {
         let mut all = open.iter().rev().filter(|entry| entry.kind() == kind).peekable();
         if all.peek().is_none() {
             return Ok(None);
@@ -258,7 +270,7 @@ pub(crate) fn moved() -> String {
 
 /// Calls `with`, which calls no user code; `None` if the tables are not this thread's.
 fn with<R>(id: u64, with: impl FnOnce(&mut Open) -> Option<R>) -> Option<R> {
-    OPEN.with_borrow_mut(|open| with(open.iter_mut().rev().find(|entry| entry.id == id)?))
+    with_open(|open| with(open.iter_mut().rev().find(|entry| entry.id == id)?))
 }
 
 /// As [`with`], with what was written.

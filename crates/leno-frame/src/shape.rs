@@ -27,11 +27,13 @@ pub(crate) fn at<T: DeserializeOwned + 'static>(index: u32) -> u32 {
 
 fn of<T: DeserializeOwned + 'static>() -> u32 {
     let id = TypeId::of::<T>();
-    if let Some(hash) = KNOWN.with_borrow(|known| known.get(&id).copied()) {
+    // In the destructors of other thread-locals it may be gone: then types are looked at each time.
+    let known = KNOWN.try_with(|known| known.borrow().get(&id).copied());
+    if let Ok(Some(hash)) = known {
         return hash;
     }
     let hash = id_of(&describe::<T>());
-    KNOWN.with_borrow_mut(|known| known.insert(id, hash));
+    let _is_kept = KNOWN.try_with(|known| known.borrow_mut().insert(id, hash));
     hash
 }
 
