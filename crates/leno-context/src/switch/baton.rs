@@ -145,8 +145,10 @@ fn carry(carried: Carried) {
     let main = unsafe { &*control }.main.get();
     // SAFETY: it expects these words.
     let ended = catch_unwind(AssertUnwindSafe(|| unsafe { main(word, code, control) }));
-    // What belongs to the thread it stood in for is not this thread's to clean up.
+    // What belongs to the thread it stood in for is not this thread's to clean up, and destructors of its own
+    // thread-locals do not run inside the coroutine, whose block is about to be released.
     set_thread_slot(core::ptr::null());
+    CONTROL.set(core::ptr::null_mut());
     if let Err(payload) = ended
         && !payload.is::<CarrierEnds>()
     {
