@@ -3,7 +3,7 @@
 use leno_kernel::log::{self, Operation, What};
 use leno_kernel::{Name, Object, Sign, world};
 
-use crate::exchange::{Exchange, Side, UNBOUNDED};
+use crate::exchange::{Exchange, Key, Side, UNBOUNDED};
 use crate::flavour::{Flavour, Local, Shared};
 use crate::label::{Label, Named};
 use crate::select::ticket::Ticket;
@@ -87,6 +87,12 @@ impl<T, F: Flavour> Channel<T, F> {
         own: Option<&Ticket>,
     ) -> F::Guard<'a, Exchange<T>> {
         if exchange.has_several(side) { self.ask(exchange, side, own) } else { exchange }
+    }
+
+    /// A select that stands in line here was passed over while it asked a source: has it meet now whom it can.
+    pub(crate) fn look_again(&self, key: Key) {
+        let wakes = self.lock().look_again(key);
+        wakes.wake();
     }
 
     #[cold]

@@ -1,5 +1,6 @@
 //! Every interleaving of what threads do to shared channels; see `select/README.md` for the races.
-//! With `LENO_PLANTED=ticket` a ticket is settled in two steps, and then these must fail.
+//! With `LENO_PLANTED=ticket` a ticket is settled in two steps, with `LENO_PLANTED=note` a select is not told that
+//! it was passed over, and then these must fail.
 //!
 //! Waiting is that of futures, since loom's threads share one real thread and so one bell.
 
@@ -14,7 +15,7 @@ use leno_kernel::bell::Bell;
 
 use crate::exchange::Stage;
 use crate::shared::{bounded, channel};
-use crate::{Select, Semaphore, Shared, join};
+use crate::{Select, Semaphore, Shared, Source, join};
 
 fn model(run: impl Fn() + Send + Sync + 'static) {
     model_with(3, run);
@@ -211,5 +212,82 @@ fn loom_a_permit_goes_round() {
         drop(block_on(semaphore.acquire_async()));
         other.join().unwrap();
         assert_eq!(semaphore.available(), 1);
+    });
+}
+
+/// A source that has nothing.
+struct Nothing;
+
+impl Source for Nothing {
+    type Item = ();
+
+    fn take(&mut self) -> Option<()> {
+        None
+    }
+
+    fn wait(&mut self, _: &Waiter) {}
+
+    fn leave(&mut self, _: &Waiter) {}
+}
+
+#[test]
+fn loom_who_passes_a_select_that_asks_is_met_afterwards() {
+    model(|| {
+        let (tx, rx) = channel();
+        let sender = thread::spawn(move || block_on(tx.send_async(1)).unwrap());
+        let select = Select::new().recv(&rx, |value| value.unwrap()).source(Nothing, |()| 0);
+        assert_eq!(block_on(select.wait_async()), Ok(1));
+        sender.join().unwrap();
+    });
+}
+
+#[test]
+fn loom_what_passes_a_select_that_asks_stays_in_order() {
+    model(|| {
+        let (tx, rx) = bounded(2);
+        let sender = thread::spawn(move || (1..=2).for_each(|value| tx.try_send(value).unwrap()));
+        let select = Select::new().recv(&rx, |value| value.unwrap()).source(Nothing, |()| 0);
+        assert_eq!(block_on(select.wait_async()), Ok(1));
+        assert_eq!(block_on(rx.recv_async()), Ok(2));
+        sender.join().unwrap();
+    });
+}
+
+#[test]
+fn loom_facing_selects_that_ask_meet() {
+    model_with(2, || {
+        let (tx, rx) = channel();
+        let sender = thread::spawn(move || {
+            let select = Select::new().send(&tx, 1, |sent| sent.is_ok());
+            block_on(select.source(Nothing, |()| false).wait_async())
+        });
+        let select = Select::new().recv(&rx, |value| value.unwrap()).source(Nothing, |()| 0);
+        assert_eq!(block_on(select.wait_async()), Ok(1));
+        assert_eq!(sender.join().unwrap(), Ok(true));
+    });
+}
+
+#[test]
+fn loom_a_join_meets_a_select_that_asks() {
+    model_with(2, || {
+        let ((a, ones), (b, twos)) = (channel(), bounded(1));
+        b.try_send(2).unwrap();
+        let sender = thread::spawn(move || {
+            let select = Select::new().send(&a, 1, |sent| sent.is_ok());
+            block_on(select.source(Nothing, |()| false).wait_async())
+        });
+        assert_eq!(block_on(join((&ones, &twos)).recv_async()), Ok((1, 2)));
+        assert_eq!(sender.join().unwrap(), Ok(true));
+    });
+}
+
+#[test]
+fn loom_closing_tells_a_select_that_asks() {
+    model(|| {
+        let (tx, rx) = channel::<u32>();
+        let closer = thread::spawn(move || drop(tx));
+        let select = Select::new().recv(&rx, |value| value.is_err()).source(Nothing, |()| false);
+        assert_eq!(block_on(select.wait_async()), Ok(true));
+        closer.join().unwrap();
     });
 }

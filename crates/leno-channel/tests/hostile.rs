@@ -300,39 +300,3 @@ fn notifying_all_ends_although_a_waker_waits_again() {
         assert_eq!(again.1.load(SeqCst), 1);
     });
 }
-
-#[test]
-fn a_source_that_uses_a_channel_of_its_own_select_gets_a_panic() {
-    struct Sends(shared::Sender<u32>, u32);
-
-    impl Source for Sends {
-        type Item = ();
-
-        fn take(&mut self) -> Option<()> {
-            self.1 += 1;
-            // The first time nobody stands in line.
-            if self.1 > 1 {
-                let _ = self.0.try_send(1);
-            }
-            None
-        }
-
-        fn wait(&mut self, _: &Waiter) {}
-
-        fn leave(&mut self, _: &Waiter) {}
-    }
-
-    in_time(|| {
-        let (tx, rx) = shared::channel();
-        let select = Select::new()
-            .recv(&rx, |value| value.unwrap())
-            .source(Sends(tx.clone(), 0), |()| 0)
-            .priority();
-        let raised = catch_unwind(AssertUnwindSafe(|| select.wait())).unwrap_err();
-        let text = raised.downcast_ref::<String>().cloned();
-        let text = text.or_else(|| raised.downcast_ref::<&str>().map(ToString::to_string)).unwrap();
-        assert!(text.starts_with("a source of a select was asked"), "{text}");
-        assert!(rx.waiting_receivers().is_empty());
-        assert!(tx.try_send(1).is_err());
-    });
-}

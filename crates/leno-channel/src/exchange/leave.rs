@@ -5,7 +5,7 @@
 
 use super::parties::{Key, Left, Stage};
 use super::{Exchange, Meeting, Side, Wakes};
-use crate::select::ticket::{Caller, Claimant};
+use crate::select::ticket::{Caller, Claim, Claimant};
 use leno_kernel::{Waiter, user};
 
 /// What is done once the lock is released.
@@ -126,18 +126,30 @@ impl<T> Exchange<T> {
         Rest { wakes, values: values.collect() }
     }
 
-    fn refuse(&mut self, side: Side) -> Wakes {
-        let mut waiters = Vec::new();
-        loop {
-            let line = if side == Side::Hungry { &self.hungry } else { &self.blocked };
-            let Some(key) = self.parties.first(line) else { break };
+    /// Tells all of a line that they wait in vain; a select that asks a source finds it out when it looks again.
+    pub(super) fn refuse(&mut self, side: Side) -> Wakes {
+        let keys: Vec<Key> = self.parties.iter(self.line(side)).map(|(key, _)| key).collect();
+        let mut wakes = Wakes::Many(Vec::new());
+        for key in keys {
+            let claim = Caller.claim(self.parties[key].coupon.as_ref());
+            if claim == Claim::Asking {
+                continue;
+            }
             self.unlink(side, key);
-            let party = &mut self.parties[key];
-            if Caller.claim(party.coupon.as_ref()) == crate::select::ticket::Claim::Won {
-                party.stage = Stage::Refused;
-                waiters.extend(party.waiter.take());
+            match claim {
+                // A select that was passed over, and whose source has answered since: what was stored comes first.
+                Claim::Won if side == Side::Hungry && self.len() > 0 => {
+                    self.parties[key].stage = Stage::Met;
+                    wakes.add(self.hand_stored(key));
+                }
+                Claim::Won => {
+                    let party = &mut self.parties[key];
+                    party.stage = Stage::Refused;
+                    wakes.add(Wakes::take(&mut party.waiter));
+                }
+                Claim::Lost | Claim::Asking | Claim::Busy => {}
             }
         }
-        Wakes::Many(waiters)
+        wakes
     }
 }

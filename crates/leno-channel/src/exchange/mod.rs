@@ -7,8 +7,9 @@
 //!
 //! Invariants, checked in debug builds after every change:
 //! - whenever someone is hungry, there is no value here and nobody is blocked (K4), except parties
-//!   of one select with itself, and selects that were met elsewhere and have not left yet;
-//! - someone is blocked only if the buffer is full;
+//!   of one select with itself, and selects that were met elsewhere and have not left yet, or were passed
+//!   over while they asked a source and have not looked yet (`reconcile.rs`);
+//! - someone is blocked only if the buffer is full, with these exceptions;
 //! - values are taken in the order in which they came.
 //!
 //! Joiners are never handed anything. They are called when there is something to look at, and look
@@ -18,6 +19,7 @@ mod leave;
 mod offer;
 mod parties;
 mod quick;
+mod reconcile;
 mod wakes;
 mod who;
 
@@ -182,7 +184,7 @@ impl<T> Exchange<T> {
     /// Adds values that are made when they are needed, so it takes the same time however many they are; unless
     /// somebody waits for one, or two are not many.
     pub(crate) fn add_stock(&mut self, count: usize, make: fn() -> T) -> Option<Wakes> {
-        if count <= FEW || !self.hungry.is_empty() || !self.will_go() {
+        if count <= FEW || !self.will_go() || self.can_meet_or_passes(Side::Hungry, None) {
             return None;
         }
         self.make = Some(make);
@@ -298,22 +300,37 @@ impl<T> Exchange<T> {
     #[cold]
     fn call_all_joiners(&mut self) -> Wakes {
         let keys: Vec<Key> = self.parties.iter(&self.joiners).map(|(key, _)| key).collect();
-        Wakes::Many(keys.into_iter().filter_map(|key| self.parties[key].waiter.take()).collect())
+        let mut waiters = Vec::new();
+        for key in keys {
+            let party = &mut self.parties[key];
+            // A source that is asked may wait itself, and take the wake for its own.
+            let _ = party.coupon.as_ref().is_some_and(|coupon| coupon.ticket.note());
+            waiters.extend(party.waiter.take());
+        }
+        Wakes::Many(waiters)
     }
 
-    /// Finds a party in a line, makes sure that it is free, and takes it out.
+    /// Finds a party in a line, makes sure that it is free, and takes it out. Selects that ask a source are passed
+    /// over, and those that were and have not looked since: what they have missed comes first.
     #[inline(never)]
     fn meet<C: Claimant>(&mut self, side: Side, claimant: &C) -> Meeting {
         loop {
-            let Some(key) = self.pick(side, claimant.ticket()) else { return Meeting::Nobody };
-            let claim = claimant.claim(self.parties[key].coupon.as_ref());
-            if claim == Claim::Busy {
-                return Meeting::Busy;
-            }
-            self.unlink(side, key);
-            if claim == Claim::Won {
-                self.parties[key].stage = Stage::Met;
-                return Meeting::With(key);
+            let own = claimant.ticket();
+            let Some(key) = self.pick(side, own) else {
+                if self.can_meet_or_passes(side, own) {
+                    continue;
+                }
+                return Meeting::Nobody;
+            };
+            match claimant.claim(self.parties[key].coupon.as_ref()) {
+                Claim::Won => {
+                    self.unlink(side, key);
+                    self.parties[key].stage = Stage::Met;
+                    return Meeting::With(key);
+                }
+                Claim::Lost => self.unlink(side, key),
+                Claim::Asking => self.parties[key].is_passed.set(true),
+                Claim::Busy => return Meeting::Busy,
             }
         }
     }

@@ -42,11 +42,15 @@ impl<T> Exchange<T> {
             return Offers::Some(vec![Offer::Stored]);
         }
         let Some(first) = self.pick(Side::Blocked, own) else {
-            return if self.will_come() { Offers::Nothing } else { Offers::Closed };
+            return match self.can_meet_or_passes(Side::Blocked, own) {
+                true => self.offers(own),
+                false if self.will_come() => Offers::Nothing,
+                false => Offers::Closed,
+            };
         };
         let line = self.parties.iter(self.line(Side::Blocked));
         let mut offers: Vec<_> = line
-            .filter(|(_, party)| party.can_meet(own))
+            .filter(|(_, party)| party.can_meet_or_is_passed(own))
             .map(|(key, party)| (key != first, Offer::Party(key, party.coupon.clone())))
             .collect();
         offers.sort_by_key(|(is_later, _)| *is_later);

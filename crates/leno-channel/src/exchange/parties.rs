@@ -11,6 +11,7 @@
 //!   Waiting   Refused   the channel was closed
 //! ```
 
+use core::cell::Cell;
 use core::ops::{Index, IndexMut};
 use std::sync::Arc;
 
@@ -50,6 +51,9 @@ pub(crate) enum Stage {
 pub(crate) struct Party<T> {
     pub(crate) stage: Stage,
     in_line: bool,
+    /// Of a select: it was passed over here while it asked a source, and has not looked since. Never set while a
+    /// slot is unused.
+    pub(crate) is_passed: Cell<bool>,
     before: u32,
     /// The next in line, or in the list of slots that nobody uses.
     after: u32,
@@ -72,6 +76,7 @@ impl<T> Party<T> {
         Party {
             stage: Stage::Waiting,
             in_line: false,
+            is_passed: Cell::new(false),
             before: NOBODY,
             after: NOBODY,
             waiter: None,
@@ -241,6 +246,7 @@ impl<T> Parties<T> {
         let party = &mut self[key];
         debug_assert!(!party.in_line, "a party leaves its line before its slot");
         party.after = unused;
+        party.is_passed.set(false);
         Left {
             value: party.value.take(),
             _waiter: party.waiter.take(),

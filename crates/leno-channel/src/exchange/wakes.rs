@@ -51,6 +51,9 @@ impl Wakes {
     }
 
     pub(crate) fn add(&mut self, more: Wakes) {
+        if let Wakes::Nobody = more {
+            return;
+        }
         let mut all = core::mem::replace(self, Wakes::Nobody).into_vec();
         all.extend(more.into_vec());
         *self = Wakes::Many(all);

@@ -3,7 +3,7 @@
 use leno_kernel::policy::{Candidate, Choice, ChoiceKind};
 use leno_kernel::{Co, Object, Waiter};
 
-use super::parties::{Key, Line, Party};
+use super::parties::{Coupon, Key, Line, Party};
 use super::{Exchange, Side};
 use crate::select::ticket::Ticket;
 
@@ -48,10 +48,25 @@ impl Who {
 
 impl<T> Party<T> {
     /// Whether it was not met elsewhere, and is not of one's own select.
-    pub(super) fn can_meet(&self, own: Option<&Ticket>) -> bool {
+    fn waits(&self, own: Option<&Ticket>) -> bool {
         self.coupon.as_ref().is_none_or(|coupon| {
             !coupon.ticket.is_done() && own.is_none_or(|own| !core::ptr::eq(&*coupon.ticket, own))
         })
+    }
+
+    /// Whether it can be met now: it also does not ask a source, and has looked since it was passed over for that.
+    pub(super) fn can_meet(&self, own: Option<&Ticket>) -> bool {
+        let is_asking = |coupon: &Coupon| coupon.ticket.is_asking();
+        self.waits(own) && !self.is_passed.get() && !self.coupon.as_ref().is_some_and(is_asking)
+    }
+
+    /// The same; if it asks a source it is passed over from now on, and told.
+    pub(super) fn can_meet_or_is_passed(&self, own: Option<&Ticket>) -> bool {
+        if !self.waits(own) || self.is_passed.get() {
+            return false;
+        }
+        self.is_passed.set(self.coupon.as_ref().is_some_and(|coupon| coupon.ticket.note()));
+        !self.is_passed.get()
     }
 }
 
@@ -63,7 +78,7 @@ impl<T> Exchange<T> {
         if line.has_several() || own.is_some() {
             return self.choose(line, own);
         }
-        self.parties.first(line)
+        self.parties.first(line).filter(|key| !self.parties[*key].is_passed.get())
     }
 
     /// Whether two or more are in a line.
@@ -128,9 +143,14 @@ impl<T> Exchange<T> {
     pub(crate) fn waiting(&self, side: Side) -> Vec<Who> {
         self.parties
             .iter(self.line(side))
-            .filter(|(_, party)| party.can_meet(None))
+            .filter(|(_, party)| party.waits(None))
             .filter_map(|(_, party)| Who::of(party))
             .collect()
+    }
+
+    /// Whether someone in a line can be met; else those who cannot because they ask a source are passed over.
+    pub(super) fn can_meet_or_passes(&self, side: Side, own: Option<&Ticket>) -> bool {
+        self.parties.iter(self.line(side)).any(|(_, party)| party.can_meet_or_is_passed(own))
     }
 
     /// Whether someone stands in a line who can still be met, other than this select.

@@ -36,6 +36,9 @@ pub trait Step {
         Attempt::NotReady
     }
 
+    /// The select was passed over while a source was asked: meets whoever it could have met in its lines.
+    fn look_again(&mut self, _coupon: &Coupon, _waiter: &Waiter) {}
+
     /// Another is to be woken from now on; a retry follows.
     fn renew(&mut self, _old: &Waiter, _new: &Waiter) {}
 
@@ -162,6 +165,10 @@ impl<A: Step> Step for Option<A> {
 
     fn retry(&mut self, coupon: &Coupon, waiter: &Waiter) -> Attempt {
         self.as_mut().map_or(Attempt::NotReady, |one| one.retry(coupon, waiter))
+    }
+
+    fn look_again(&mut self, coupon: &Coupon, waiter: &Waiter) {
+        self.iter_mut().for_each(|one| one.look_again(coupon, waiter));
     }
 
     fn renew(&mut self, old: &Waiter, new: &Waiter) {

@@ -112,7 +112,7 @@ impl<'a, R, L: Alternatives<'a, R>> Engine<'a, R, L> {
                 Attempt::Taken | Attempt::Busy => break,
             }
         }
-        ticket.taken()
+        look_again(list, ticket, waiter)
     }
 
     /// Looks again after a wake; says which alternative was taken by now.
@@ -126,7 +126,7 @@ impl<'a, R, L: Alternatives<'a, R>> Engine<'a, R, L> {
             let coupon = Coupon { ticket: ticket.clone(), alternative: place as u32 };
             list.at(place).retry(&coupon, waiter);
         }
-        ticket.taken()
+        look_again(list, ticket, waiter)
     }
 
     /// Has another woken from now on, and looks again.
@@ -195,6 +195,23 @@ impl<'a, R, L: Alternatives<'a, R>> Engine<'a, R, L> {
             raised.resume();
         }
     }
+}
+
+/// Looks at all lines again if a partner has passed the select over while a source was asked; says which
+/// alternative was taken by now.
+fn look_again<'a, R>(
+    list: &mut impl Alternatives<'a, R>,
+    ticket: &Arc<Ticket>,
+    waiter: &Waiter,
+) -> Option<usize> {
+    if ticket.is_late() && ticket.taken().is_none() {
+        for place in 0..list.count() {
+            let coupon = Coupon { ticket: ticket.clone(), alternative: place as u32 };
+            list.at(place).look_again(&coupon, waiter);
+        }
+        ticket.is_late_no_more();
+    }
+    ticket.taken()
 }
 
 impl<'a, R, L: Alternatives<'a, R>> Drop for Engine<'a, R, L> {

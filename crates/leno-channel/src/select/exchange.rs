@@ -102,6 +102,12 @@ impl<T, F: Flavour, W, H> Step for Take<'_, T, F, W, H> {
         self.take(coupon, Some((coupon, waiter)))
     }
 
+    fn look_again(&mut self, _: &Coupon, _: &Waiter) {
+        if let Some(key) = self.key {
+            self.channel.look_again(key);
+        }
+    }
+
     fn renew(&mut self, _: &Waiter, new: &Waiter) {
         renew(self.channel, self.key, new);
     }
@@ -241,6 +247,12 @@ impl<T, F: Flavour, H> Step for Give<'_, T, F, H> {
 
     fn enlist(&mut self, coupon: &Coupon, waiter: &Waiter) -> Attempt {
         self.give(coupon, Some((coupon, waiter)))
+    }
+
+    fn look_again(&mut self, _: &Coupon, _: &Waiter) {
+        if let Some(key) = self.key {
+            self.channel.look_again(key);
+        }
     }
 
     fn renew(&mut self, _: &Waiter, new: &Waiter) {

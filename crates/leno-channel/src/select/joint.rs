@@ -10,7 +10,7 @@ use leno_kernel::{Object, Waiter, user};
 use super::alternative::{Alternative, Attempt, Step};
 use super::pairing::pair;
 use super::strand::Strand;
-use super::ticket::settle_all;
+use super::ticket::{Claim, Claimant, settle_all};
 use crate::Label;
 use crate::error::RecvError;
 use crate::exchange::{Coupon, Offer, Offers};
@@ -95,10 +95,12 @@ fn take_all(strands: &mut [&mut dyn Strand], coupon: Option<&Coupon>) -> (Attemp
             match strand.offers(own) {
                 Offers::Some(some) => offers.push(some),
                 Offers::Nothing => is_ready = false,
-                Offers::Closed if coupon.is_some_and(|own| !own.ticket.settle(own.alternative)) => {
-                    return (Attempt::Busy, None);
+                Offers::Closed => {
+                    return match coupon.map_or(Claim::Won, |own| own.claim(None)) {
+                        Claim::Won => (Attempt::Taken, Some(place)),
+                        _ => (Attempt::Busy, None),
+                    };
                 }
-                Offers::Closed => return (Attempt::Taken, Some(place)),
             }
         }
         let Some(chosen) = is_ready.then(|| pair(&offers)).flatten() else {
@@ -113,10 +115,10 @@ fn take_all(strands: &mut [&mut dyn Strand], coupon: Option<&Coupon>) -> (Attemp
                 }
                 return (Attempt::Taken, None);
             }
-            Err(done) if own.is_some_and(|own| core::ptr::eq(own, &*done.ticket)) => {
+            Err(which) if own.is_some_and(|own| core::ptr::eq(own, &*which.ticket)) => {
                 return (Attempt::Busy, None);
             }
-            // That one has gone, and is offered no more.
+            // That one has gone, or asks a source, and is offered no more.
             Err(_) => {}
         }
     }
@@ -134,6 +136,10 @@ impl<L: Strands, H> Step for Joint<L, H> {
 
     fn retry(&mut self, coupon: &Coupon, waiter: &Waiter) -> Attempt {
         self.try_join(Some(coupon), Some(waiter))
+    }
+
+    fn look_again(&mut self, coupon: &Coupon, waiter: &Waiter) {
+        self.try_join(Some(coupon), Some(waiter));
     }
 
     fn leave(&mut self, _: &Waiter) {

@@ -3,7 +3,7 @@
 use leno_kernel::{Object, Time, Waiter, now};
 
 use super::alternative::{Alternative, Attempt, Step};
-use super::source::look;
+use super::ticket::Change;
 use crate::exchange::Coupon;
 
 /// A time has come.
@@ -20,7 +20,14 @@ impl<H> Moment<H> {
 
 impl<H> Step for Moment<H> {
     fn attempt(&mut self, coupon: Option<&Coupon>) -> Attempt {
-        look(coupon, || self.when <= now())
+        // The clock is user code; it takes nothing, so the ticket need not say that it is asked.
+        if self.when > now() {
+            return Attempt::NotReady;
+        }
+        match coupon.map(|coupon| coupon.ticket.settle(coupon.alternative)) {
+            None | Some(Change::Made) => Attempt::Taken,
+            Some(Change::Done | Change::Asking) => Attempt::Busy,
+        }
     }
 
     fn enlist(&mut self, coupon: &Coupon, _: &Waiter) -> Attempt {

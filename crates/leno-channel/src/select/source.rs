@@ -1,8 +1,8 @@
 //! Anything else that can become ready: what a user defines, the end of a coroutine, a time.
 //!
-//! Nobody can complete such an alternative for the select; it is woken, and looks for itself. It
-//! claims its own ticket first, so that what it takes is not lost to an alternative that a partner
-//! completes at the same moment.
+//! Nobody can complete such an alternative for the select; it is woken, and looks for itself. Its ticket
+//! says so meanwhile, so that what it takes is not lost to an alternative that a partner completes at the
+//! same moment. A source is user code: nobody waits until it has answered (`ticket.rs`).
 
 use leno_kernel::{JoinError, JoinHandle, Object, Time, Waiter};
 
@@ -60,6 +60,11 @@ pub trait Source {
     type Item;
 
     /// Takes the item, if there is one.
+    ///
+    /// It should return at once. While it runs, nobody can meet the select: partners at its channels stand in
+    /// line, or store their values, and are met when this has returned `None`. So it may use these channels,
+    /// but must not wait for its own select. A wake of the select's waiter that comes while this waits for
+    /// something else is taken for its own.
     fn take(&mut self) -> Option<Self::Item>;
 
     /// Has `waiter` woken when it is worth looking again. Called before every look that precedes a
@@ -149,28 +154,27 @@ impl<S: Source, H> Draw<S, H> {
     }
 }
 
-/// Releases a claim, unless it is confirmed, also if a source panics.
-struct Claimed<'a>(Option<&'a Ticket>);
+/// A ticket whose owner asks a source, unless it is confirmed, also if the source panics.
+struct Asking<'a>(Option<&'a Ticket>);
 
-impl Drop for Claimed<'_> {
+impl Drop for Asking<'_> {
     fn drop(&mut self) {
         if let Some(ticket) = self.0 {
-            ticket.release();
+            ticket.has_nothing();
         }
     }
 }
 
 /// Looks whether there is something to take, and takes it, while no partner can meet the select.
-pub(super) fn look(coupon: Option<&Coupon>, take: impl FnOnce() -> bool) -> Attempt {
-    if coupon.is_some_and(|coupon| !coupon.ticket.claim()) {
+fn look(coupon: Option<&Coupon>, take: impl FnOnce() -> bool) -> Attempt {
+    if coupon.is_some_and(|coupon| !coupon.ticket.ask()) {
         return Attempt::Busy;
     }
-    let mut claimed = Claimed(coupon.map(|coupon| &*coupon.ticket));
-    let _asked = coupon.map(|coupon| coupon.ticket.asks());
+    let mut asking = Asking(coupon.map(|coupon| &*coupon.ticket));
     if !take() {
         return Attempt::NotReady;
     }
-    claimed.0 = None;
+    asking.0 = None;
     if let Some(coupon) = coupon {
         coupon.ticket.confirm(coupon.alternative);
     }

@@ -1,25 +1,38 @@
 //! A select's ticket: it stands in several lines, but is met once.
 //!
 //! ```text
-//!   from      to
-//!   Waiting   Claimed   by someone who needs several tickets, or has to look first
-//!   Waiting   Done      by someone who needs only this one
-//!   Claimed   Waiting   the claimant could not have the others
-//!   Claimed   Done
+//!   from             to
+//!   Waiting          Claimed   by someone who needs several tickets
+//!   Waiting          Done      by someone who needs only this one
+//!   Claimed          Waiting   the claimant could not have the others
+//!   Claimed          Done
+//!   Waiting          Asking    by its owner, which is about to ask a source
+//!   Asking           Noted     by someone who would have met it
+//!   Asking, Noted    Waiting   by its owner: the source had nothing
+//!   Asking, Noted    Done      by its owner: the source had something
 //! ```
 //!
 //! # Protocol
-//! - A ticket is claimed or settled by whoever holds the lock of an exchange where it stands in
+//! - A ticket is claimed, settled or noted by whoever holds the lock of an exchange where it stands in
 //!   line, or by its owner.
 //! - Several tickets are claimed in the order of their ids. Whoever finds one claimed waits until it
-//!   is not: a claimant takes no lock, and waits only for tickets of higher ids, so it comes to an
-//!   end. Whoever finds one done releases those that it has.
+//!   is not: a claimant takes no lock, calls no user code, and waits only for tickets of higher ids, so it
+//!   comes to an end. Whoever finds one done, or asking, releases those that it has.
+//! - Nobody waits for a ticket that asks: a source is user code, which may take any time, use the very
+//!   channels where the ticket stands, or never return. A partner that finds it so leaves a note, marks the
+//!   party as passed over, and goes on as if that were not there: it meets another, stores its value, stands in
+//!   line or closes the channel. All of that is done under one lock.
+//! - A noted ticket whose source had nothing is *late*: its owner looks at each exchange where it stands, under
+//!   its lock, before it parks, and has those meet who could have met (`exchange/reconcile.rs`). It takes these
+//!   locks after the partner has released them, so nothing is missed. Until it has looked at an exchange where it
+//!   was passed over, everyone there passes it over, and what was stored is not overtaken.
 //! - Done is final. Which alternative it was stands in the same word.
 //! - A ticket is used again, under another id, only when its owner has the last reference to it: then
 //!   it stands in no line, and nobody is about to claim it.
 
 #[cfg(not(loom))]
 use core::cell::RefCell;
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::Arc;
 
 use leno_kernel::Object;
@@ -33,10 +46,12 @@ use crate::sync::{
 
 const WAITING: u32 = 0;
 const CLAIMED: u32 = 1;
+const ASKING: u32 = 2;
+const NOTED: u32 = 3;
 /// Done, by its owner: no alternative was taken.
-const GIVEN_UP: u32 = 2;
+const GIVEN_UP: u32 = 4;
 /// Done; the number of the alternative is added.
-const DONE: u32 = 3;
+const DONE: u32 = 5;
 
 /// How many tickets a thread keeps.
 const KEPT: usize = 32;
@@ -47,11 +62,24 @@ pub struct Ticket {
     /// What its owner waits on; the number is the ticket's id.
     pub(crate) object: Object,
     word: AtomicU32,
+    /// It was noted, and its owner has not looked at all lines since. Only its owner uses it.
+    late: AtomicBool,
+}
+
+/// What became of an attempt to change a ticket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// It was waiting, and is changed.
+    Made,
+    /// It was done before.
+    Done,
+    /// Its owner asks a source; a note is left.
+    Asking,
 }
 
 impl Ticket {
     fn new(object: Object) -> Ticket {
-        Ticket { object, word: AtomicU32::new(WAITING) }
+        Ticket { object, word: AtomicU32::new(WAITING), late: AtomicBool::new(false) }
     }
 
     /// One that is waiting: a used one, if this thread has any.
@@ -78,16 +106,16 @@ impl Ticket {
     }
 
     /// Takes an alternative, unless one was taken before.
-    pub(crate) fn settle(&self, alternative: u32) -> bool {
+    pub(crate) fn settle(&self, alternative: u32) -> Change {
         self.change(DONE + alternative)
     }
 
     /// Takes none, unless one was taken before.
-    pub(crate) fn give_up(&self) -> bool {
-        self.change(GIVEN_UP)
+    pub(crate) fn give_up(&self) {
+        self.change(GIVEN_UP);
     }
 
-    fn change(&self, to: u32) -> bool {
+    fn change(&self, to: u32) -> Change {
         loop {
             // With `LENO_PLANTED=ticket` looking and taking are two steps: loom must notice.
             let found = if leno_kernel::is_planted("ticket") {
@@ -100,34 +128,63 @@ impl Ticket {
                 self.word.compare_exchange(WAITING, to, AcqRel, Acquire).unwrap_or_else(|word| word)
             };
             match found {
-                WAITING => return true,
-                CLAIMED => {
-                    assert!(
-                        !is_asked(self),
-                        "a source of a select was asked, and used a channel where that select waits: the \
-                         select has to be answered first"
-                    );
-                    spin_loop();
+                WAITING => return Change::Made,
+                CLAIMED => spin_loop(),
+                ASKING | NOTED => {
+                    if self.note() {
+                        return Change::Asking;
+                    }
                 }
-                _ => return false,
+                _ => return Change::Done,
             }
         }
     }
 
-    /// Its owner, which has claimed it, asks a source, which is code of a user, until the result is dropped. One
-    /// that meets the ticket on the same thread meanwhile would wait for itself.
-    pub(crate) fn asks(&self) -> Asked {
-        let address = core::ptr::from_ref(self).addr();
-        let _ = ASKED.try_with(|asked| asked.borrow_mut().push(address));
-        Asked(address)
+    /// Its owner asks a source, which is user code, until [`Self::has_nothing`] or [`Self::confirm`]. Says
+    /// whether it may: it was not met before.
+    pub(crate) fn ask(&self) -> bool {
+        self.change(ASKING) == Change::Made
+    }
+
+    /// The source that was asked had nothing, or panicked: it can be met again.
+    pub(crate) fn has_nothing(&self) {
+        if self.word.compare_exchange(ASKING, WAITING, AcqRel, Acquire).is_err() {
+            self.late.store(true, Relaxed);
+            self.word.store(WAITING, Release);
+        }
+    }
+
+    /// Leaves a note for its owner, if that asks a source; says whether it does.
+    pub(crate) fn note(&self) -> bool {
+        // With `LENO_PLANTED=note` the owner is not told: loom must notice.
+        if leno_kernel::is_planted("note") {
+            return self.is_asking();
+        }
+        let found = self.word.compare_exchange(ASKING, NOTED, AcqRel, Acquire);
+        matches!(found, Ok(_) | Err(NOTED))
+    }
+
+    /// Whether its owner asks a source.
+    pub(crate) fn is_asking(&self) -> bool {
+        matches!(self.word.load(Acquire), ASKING | NOTED)
+    }
+
+    /// Whether its owner has to look at all lines again.
+    pub(crate) fn is_late(&self) -> bool {
+        self.late.load(Relaxed)
+    }
+
+    /// Its owner has looked at all lines.
+    pub(crate) fn is_late_no_more(&self) {
+        self.late.store(false, Relaxed);
     }
 
     /// Keeps all others from it until [`Self::release`] or [`Self::confirm`].
-    pub(crate) fn claim(&self) -> bool {
+    fn claim(&self) -> Change {
         self.change(CLAIMED)
     }
 
-    pub(crate) fn release(&self) {
+    fn release(&self) {
         self.word.store(WAITING, Release);
     }
 
@@ -146,30 +203,6 @@ impl Ticket {
     }
 }
 
-std::thread_local!(static ASKED: core::cell::RefCell<Vec<usize>> = const { core::cell::RefCell::new(Vec::new()) });
-
-/// A source is asked.
-pub(crate) struct Asked(usize);
-
-impl Drop for Asked {
-    fn drop(&mut self) {
-        let _ = ASKED.try_with(|asked| {
-            let mut asked = asked.borrow_mut();
-            if let Some(place) = asked.iter().rposition(|address| *address == self.0) {
-                asked.remove(place);
-            }
-        });
-    }
-}
-
-/// Whether a source of the select with this ticket is asked on the calling thread.
-#[cold]
-#[inline(never)]
-fn is_asked(ticket: &Ticket) -> bool {
-    let address = core::ptr::from_ref(ticket).addr();
-    ASKED.try_with(|asked| asked.borrow().contains(&address)).unwrap_or(false)
-}
-
 /// The tickets that this thread keeps. Not inlined, so that a coroutine that was moved to another thread
 /// does not use those of the old one.
 #[cfg(not(loom))]
@@ -186,13 +219,22 @@ fn kept(f: impl FnOnce(&mut Vec<Arc<Ticket>>) -> Option<Arc<Ticket>>) -> Option<
     f(&mut Vec::new())
 }
 
-/// Settles all of them, or none: then says which one was done before. No ticket is there twice.
-pub(crate) fn settle_all(coupons: &mut [&Coupon]) -> Result<(), Coupon> {
+/// A ticket that could not be settled.
+pub(crate) struct Unsettled {
+    pub(crate) ticket: Arc<Ticket>,
+    /// Its owner asks a source; else it was done before.
+    is_asking: bool,
+}
+
+/// Settles all of them, or none: then says which one was done before, or asks. No ticket is there twice.
+pub(crate) fn settle_all(coupons: &mut [&Coupon]) -> Result<(), Unsettled> {
     coupons.sort_unstable_by_key(|coupon| coupon.ticket.object.number());
     for (place, coupon) in coupons.iter().enumerate() {
-        if !coupon.ticket.claim() {
+        let change = coupon.ticket.claim();
+        if change != Change::Made {
             coupons[..place].iter().for_each(|coupon| coupon.ticket.release());
-            return Err((*coupon).clone());
+            let is_asking = change == Change::Asking;
+            return Err(Unsettled { ticket: coupon.ticket.clone(), is_asking });
         }
     }
     coupons.iter().for_each(|coupon| coupon.ticket.confirm(coupon.alternative));
@@ -206,6 +248,8 @@ pub(crate) enum Claim {
     Won,
     /// The other is gone.
     Lost,
+    /// The other asks a source, and is told.
+    Asking,
     /// It has been met itself, elsewhere.
     Busy,
 }
@@ -229,9 +273,11 @@ impl Claimant for Caller {
 
     #[inline(always)]
     fn claim(&self, other: Option<&Coupon>) -> Claim {
-        match other {
-            Some(coupon) if !coupon.ticket.settle(coupon.alternative) => Claim::Lost,
-            _ => Claim::Won,
+        let Some(coupon) = other else { return Claim::Won };
+        match coupon.ticket.settle(coupon.alternative) {
+            Change::Made => Claim::Won,
+            Change::Done => Claim::Lost,
+            Change::Asking => Claim::Asking,
         }
     }
 }
@@ -243,11 +289,13 @@ impl Claimant for Coupon {
 
     fn claim(&self, other: Option<&Coupon>) -> Claim {
         let Some(other) = other else {
-            return if self.ticket.settle(self.alternative) { Claim::Won } else { Claim::Busy };
+            let is_made = self.ticket.settle(self.alternative) == Change::Made;
+            return if is_made { Claim::Won } else { Claim::Busy };
         };
         match settle_all(&mut [self, other]) {
             Ok(()) => Claim::Won,
-            Err(done) if Arc::ptr_eq(&done.ticket, &self.ticket) => Claim::Busy,
+            Err(which) if Arc::ptr_eq(&which.ticket, &self.ticket) => Claim::Busy,
+            Err(which) if which.is_asking => Claim::Asking,
             Err(_) => Claim::Lost,
         }
     }
