@@ -18,7 +18,7 @@ use leno_kernel::log::Operation;
 use leno_kernel::{Reason, Time, Waiter, Wake};
 
 use crate::channel::Channel;
-use crate::exchange::{Exchange, Key, Put, Side, Stage, Taken};
+use crate::exchange::{Exchange, Key, Put, Side, Stage, Taken, Wakes};
 use crate::flavour::Flavour;
 use crate::patience::Patience;
 use crate::select::ticket::Caller;
@@ -154,6 +154,29 @@ impl<T, F: Flavour> Channel<T, F> {
         }
     }
 
+    /// The same after other user code: it may have waited itself, and taken a wake that is meant for this party.
+    /// So this looks before it parks.
+    #[track_caller]
+    pub(crate) fn look_and_await_value(
+        &self,
+        standing: Standing<'_, T, F>,
+        reason: Reason,
+        deadline: Option<Time>,
+    ) -> Result<T, Failure> {
+        let mut exchange = self.lock();
+        match exchange.stage(standing.key) {
+            Stage::Waiting => {
+                drop(exchange);
+                self.await_value(standing, reason, deadline)
+            }
+            Stage::Met => {
+                let key = standing.into_key();
+                Ok(exchange.finish_met(key).expect("it was handed over"))
+            }
+            Stage::Refused => Err(Self::no_value(exchange, standing.into_key(), Wake::Unparked)),
+        }
+    }
+
     /// Gives up waiting for a value, or has to. Under the lock that its stage was looked at: a value
     /// handed over in between would have to be taken back, and others have overtaken it by then.
     #[cold]
@@ -217,8 +240,10 @@ impl<T, F: Flavour> Channel<T, F> {
             exchange.parks(key, co);
             drop(exchange);
             let standing = Standing::blocked(self, key);
-            wakes.wake();
-            return self.await_room(standing, deadline);
+            return match wakes {
+                Wakes::Nobody => self.await_room(standing, deadline),
+                wakes => self.wake_and_await_room(standing, wakes, deadline),
+            };
         }
         self.send_slowly(exchange, value, deadline)
     }
@@ -257,9 +282,35 @@ impl<T, F: Flavour> Channel<T, F> {
         let (key, wakes) = exchange.wait_blocked(waiter, left, None);
         drop(exchange);
         let standing = Standing::blocked(self, key);
-        wakes.wake();
+        if !matches!(wakes, Wakes::Nobody) {
+            return self.wake_and_await_room(standing, wakes, deadline);
+        }
         patience.spin();
         self.await_room(standing, deadline)
+    }
+
+    /// Wakes others first, once it stands in line. That may be user code, which may wait itself and take a wake
+    /// that is meant for this party: so it looks before it parks.
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    fn wake_and_await_room(
+        &self,
+        standing: Standing<'_, T, F>,
+        wakes: Wakes,
+        deadline: Option<Time>,
+    ) -> Result<(), (Failure, T)> {
+        wakes.wake();
+        let exchange = self.lock();
+        match exchange.stage(standing.key) {
+            Stage::Waiting => {
+                drop(exchange);
+                self.await_room(standing, deadline)
+            }
+            Stage::Met | Stage::Refused => {
+                Self::no_room(exchange, standing.into_key(), Wake::Unparked)
+            }
+        }
     }
 
     #[inline(always)]

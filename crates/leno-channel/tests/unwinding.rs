@@ -244,3 +244,47 @@ fn a_value_that_its_sender_may_not_wait_for_is_dropped_after_the_lock() {
     assert!(catch_unwind(AssertUnwindSafe(|| tx.send(value).is_ok())).is_err());
     assert!(has_looked.get(), "the channel was locked");
 }
+
+/// Waits itself when it wakes.
+struct Parks;
+
+impl Wake for Parks {
+    fn wake(self: Arc<Self>) {
+        assert_eq!(kernel::park(kernel::Reason::Sleeping), kernel::Wake::Unparked);
+    }
+}
+
+#[test]
+fn a_sender_goes_on_although_a_joiners_waker_takes_its_wake() {
+    let system = LocalSystem::new();
+    let ((tx, rx), (_other, none)) = (channel(), channel::<u32>());
+    let own = rx.clone();
+    let sends = system.spawn(move || {
+        let mut joins = Box::pin(leno_channel::join((&own, &none)).recv_async());
+        let waker = Waker::from(Arc::new(Parks));
+        assert!(joins.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        tx.send(1)
+    });
+    let receives = system.spawn(move || rx.recv());
+    system.run().unwrap();
+    assert_eq!((sends.join().unwrap(), receives.join().unwrap()), (Ok(()), Ok(1)));
+}
+
+#[test]
+fn a_notification_is_heard_although_a_lockers_waker_takes_the_wake() {
+    let system = LocalSystem::new();
+    let mutex: &Mutex<()> = Box::leak(Box::new(Mutex::local(())));
+    let condition: &Condition = Box::leak(Box::new(Condition::local()));
+    let told = system.spawn(move || {
+        let guard = mutex.lock().unwrap();
+        let mut next = Box::pin(mutex.lock_async());
+        let waker = Waker::from(Arc::new(Parks));
+        assert!(next.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        // Gives the lock back before this waits for it.
+        std::mem::forget(kernel::spawn_local(move || drop(next)));
+        drop(condition.wait(guard).unwrap());
+    });
+    drop(system.spawn(|| condition.notify_one()));
+    system.run().unwrap();
+    told.join().unwrap();
+}

@@ -134,7 +134,7 @@ impl<F: Flavour> Condition<F> {
         let standing = Standing::hungry(&self.channel, key);
         let mutex = guard.mutex;
         drop(guard);
-        let is_late = match self.channel.await_value(standing, reason, deadline) {
+        let is_late = match self.channel.look_and_await_value(standing, reason, deadline) {
             Ok(()) => false,
             Err(Failure::Exiting) => return Err(LockError::Exiting(self.channel.label())),
             Err(Failure::TimedOut | Failure::Closed) => true,
