@@ -3,6 +3,8 @@
 use core::fmt;
 use std::sync::Arc;
 
+use leno_kernel::user;
+
 use crate::async_me::AsyncMe;
 use crate::call::{AnyCall, typed};
 use crate::policy::Serve;
@@ -99,7 +101,9 @@ impl AsyncBuilder {
             let last = me.take_last();
             let mut settle =
                 last.map(|last| |call: &dyn AnyCall| typed::<P, R>(call).answer(Ok(last)));
-            own.operate(|table| table.end(id, Ending::Returned, &mut settle));
+            own.operate_as_scheduler(|table| table.end(id, Ending::Returned, &mut settle));
+            // An answer that nobody gets.
+            user::discard(settle);
         };
         let future = Box::pin(future);
         let own = shared.clone();

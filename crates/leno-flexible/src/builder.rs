@@ -113,10 +113,14 @@ fn wrap<P: Send + 'static, R: Send + 'static>(
             Err(payload) => (Ending::Panicked(payload), None),
         };
         // Whoever exits was not attached by the scheduler, which has to be told.
-        let failure = match exit.is_some() {
-            true => shared.operate_from_outside(|table| table.end(id, ending, &mut settle)),
-            false => shared.operate(|table| table.end(id, ending, &mut settle)),
+        let (failure, raised) = match exit.is_some() {
+            true => shared.operate_from_outside_holding(|table| table.end(id, ending, &mut settle)),
+            false => shared.operate_holding(|table| table.end(id, ending, &mut settle)),
         };
+        // The body is over: what an observer raises is none of its own failures.
+        if let Some(raised) = raised {
+            drop(user::report("an observer or a policy", raised));
+        }
         user::discard(settle);
         match (failure, exit, &shared.hook) {
             (_, Some(exit), _) => resume_unwind(exit),

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, atomic::AtomicUsize, atomic::Ordering::SeqCst};
 use std::thread;
 use std::time::Duration;
 
-use leno_flexible::{AsyncMe, Flexible, State, Threadless};
+use leno_flexible::{AsyncMe, Flexible, Me, Rule, State, System, SystemBuilder, Threadless, What};
 
 /// Runs `f` on a thread of its own; it must end in time.
 fn in_time<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> T {
@@ -80,5 +80,86 @@ fn a_hook_that_calls_its_system_does_not_end_it() {
         let fails = system.create("fails", |_: AsyncMe<(), ()>| async { panic!("a body panics") });
         runs_on(&system, fails, false);
         assert!(place.lock().unwrap().is_none(), "the hook was called");
+    });
+}
+/// What the failure hook of the process was told.
+static TOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+fn listen() {
+    leno_kernel::user::on_failure(|caught| TOLD.lock().unwrap().push(caught.to_string()));
+}
+
+fn told() -> Vec<String> {
+    TOLD.lock().unwrap().clone()
+}
+
+/// An observer that panics when a coroutine ends alone, and how often it was told so.
+fn observed() -> (SystemBuilder, Arc<AtomicUsize>) {
+    let (count, own) = count();
+    let builder = System::builder().observer(move |event| {
+        if matches!(event.what, What::Applied(Rule::EndAlone)) {
+            own.fetch_add(1, SeqCst);
+            panic!("an observer panics");
+        }
+    });
+    (builder, count)
+}
+
+#[test]
+fn an_observer_that_panics_when_a_coroutine_ends_does_not_end_a_threadless_system() {
+    for keeps in [false, true] {
+        listen();
+        in_time(move || {
+            let (builder, count) = observed();
+            let system = builder.threadless();
+            let ends = system.create("ends", |_: AsyncMe<(), ()>| async {});
+            runs_on(&system, ends, keeps);
+            assert_eq!(count.load(SeqCst), 1);
+            assert!(system.failures().is_empty(), "its body has not panicked");
+            assert!(
+                told().contains(&"an observer or a policy panicked: an observer panics".into())
+            );
+        });
+    }
+}
+
+#[test]
+fn a_last_answer_that_nobody_gets_and_that_panics_does_not_end_a_threadless_system() {
+    for keeps in [false, true] {
+        in_time(move || {
+            let system = Threadless::new();
+            let answers = system.create("answers", |mut me: AsyncMe<(), Bomb>| async move {
+                me.answer(Bomb);
+            });
+            runs_on(&system, answers, keeps);
+            assert!(system.failures().is_empty(), "its body has not panicked");
+        });
+    }
+}
+
+/// On a home core it is not the coroutine's failure either; and what the body has raised is not lost for it.
+#[test]
+fn an_observer_that_panics_when_a_coroutine_ends_is_not_the_coroutines_failure() {
+    in_time(|| {
+        for panics in [false, true] {
+            let (builder, count) = observed();
+            let system = builder.build();
+            let ends = system.create("ends", move |me: &mut Me<(), Bomb>| {
+                me.answer(Bomb);
+                assert!(!panics, "a body panics");
+            });
+            ends.kick().unwrap();
+            while count.load(SeqCst) == 0 {
+                thread::yield_now();
+            }
+            let adds = system.create("adds", |me: &mut Me<u32, u32>| {
+                let n = me.parameter().unwrap_or(0);
+                me.answer(n + 1);
+            });
+            assert_eq!(adds.call(1).unwrap(), 2);
+            let failures = format!("{:?}", system.failures());
+            let expected = if panics { "[Failure('ends' panicked: a body panics)]" } else { "[]" };
+            assert_eq!(failures, expected);
+        }
     });
 }
