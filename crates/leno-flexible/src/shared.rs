@@ -4,7 +4,7 @@ use std::sync::atomic::{
     AtomicBool, AtomicUsize,
     Ordering::{Relaxed, SeqCst},
 };
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use leno_kernel::log::Operation;
 use leno_kernel::user::{self, Panic};
@@ -37,6 +37,17 @@ pub(crate) struct Shared {
     pub(crate) is_threadless: bool,
     /// Of a system without a home core, what has reached neither a caller nor the hook.
     failures: Mutex<Vec<Failure>>,
+}
+
+/// What belongs to users is dropped by whoever lets the system go last, and ends nobody.
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let rest = self.table.get_mut().unwrap_or_else(PoisonError::into_inner).take_rest();
+        user::discard_all(rest);
+        user::discard(self.hook.take());
+        let failures = self.failures.get_mut().unwrap_or_else(PoisonError::into_inner);
+        user::discard_all(core::mem::take(failures));
+    }
 }
 
 /// An operation is performed. However it ends, what it leaves is seen to when the lock is free.
@@ -237,6 +248,11 @@ impl Shared {
             });
             let gone = match told {
                 Ok(()) => self.lock().put_back(observer),
+                // An exit is none of its faults. Of the events that it was given it is not told again.
+                Err(exit) if exit.is_exit() => {
+                    raised = user::first(raised, Some(exit));
+                    self.lock().put_back(observer)
+                }
                 Err(panic) => {
                     self.lock().is_unobserved();
                     raised = user::first(raised, Some(panic));

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, atomic::AtomicUsize, atomic::Ordering::SeqCst};
 use std::thread;
 use std::time::Duration;
 
+use leno_flexible::policy::Pending;
 use leno_flexible::{AsyncMe, Flexible, Me, Rule, State, System, SystemBuilder, Threadless, What};
 
 /// Runs `f` on a thread of its own; it must end in time.
@@ -161,5 +162,89 @@ fn an_observer_that_panics_when_a_coroutine_ends_is_not_the_coroutines_failure()
             let expected = if panics { "[Failure('ends' panicked: a body panics)]" } else { "[]" };
             assert_eq!(failures, expected);
         }
+    });
+}
+
+/// In a process of its own: a second panic while the first unwinds ends it.
+#[test]
+fn a_system_whose_policies_panic_when_they_are_dropped_ends_nobody() {
+    const NAME: &str = "a_system_whose_policies_panic_when_they_are_dropped_ends_nobody";
+    const CHILD: &str = "LENO_FLEXIBLE_POLICIES";
+    if std::env::var_os(CHILD).is_none() {
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+        let output = child.args([NAME, "--exact", "--nocapture"]).env(CHILD, "1").output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        return;
+    }
+    let serve = || {
+        let bomb = Bomb;
+        move |_: &[Pending]| {
+            let _ = &bomb;
+            0
+        }
+    };
+    let bomb = Bomb;
+    let builder = System::builder().on_failure(move |_| drop(&bomb));
+    let system = builder.threadless();
+    let made = ["a", "b"].map(|name| {
+        let builder = system.coroutine(name).serve(serve());
+        builder.create(|mut me: AsyncMe<(), ()>| async move { me.detach(()).await })
+    });
+    made.iter().for_each(|own| own.call(()).unwrap());
+    drop(system);
+    drop(made);
+    let next = Threadless::new().create("next", |_: AsyncMe<(), ()>| async {});
+    assert!(next.call(()).is_err(), "its system is gone");
+}
+
+/// It may hold a handle of its own system.
+#[test]
+fn the_observer_of_a_system_that_has_stopped_is_dropped() {
+    struct Last(mpsc::Sender<()>);
+    impl Drop for Last {
+        fn drop(&mut self) {
+            self.0.send(()).unwrap();
+        }
+    }
+    in_time(|| {
+        let (tell, dropped) = mpsc::channel();
+        let last = Last(tell);
+        let place: Arc<Mutex<Option<Flexible<(), ()>>>> = Arc::default();
+        let own = place.clone();
+        let builder = System::builder().observer(move |_| drop((&last, &own)));
+        let system = builder.threadless();
+        *place.lock().unwrap() = Some(system.create("held", |_: AsyncMe<(), ()>| async {}));
+        drop(system);
+        dropped.recv().unwrap();
+    });
+}
+
+/// Its coroutine is made to exit while the observer waits: that is no fault of the observer.
+#[test]
+fn an_observer_that_exits_with_its_caller_is_told_of_what_comes_later() {
+    in_time(|| {
+        let (enter, entered) = mpsc::channel();
+        let (tell, seen) = mpsc::channel();
+        let mut waits = true;
+        let system = System::builder()
+            .observer(move |event| {
+                tell.send(event.to_string()).unwrap();
+                if event.on.as_deref() == Some("first") && core::mem::take(&mut waits) {
+                    enter.send(leno_kernel::current_stack()).unwrap();
+                    leno_kernel::sleep(Duration::from_secs(3600));
+                }
+            })
+            .build();
+        let system = Arc::new(system);
+        let home = leno_kernel::System::builder().cores(1).build().unwrap();
+        let own = system.clone();
+        drop(home.spawn(move || drop(own.create("first", |_: &mut Me<(), ()>| {}))));
+        let caller = entered.recv().unwrap().expect("a coroutine tells it");
+        leno_kernel::cancel(caller);
+        drop(home);
+        while seen.try_recv().is_ok() {}
+        let second = system.create("second", |_: &mut Me<(), ()>| {});
+        drop(second);
+        assert!(seen.recv().unwrap().contains("second"));
     });
 }

@@ -377,6 +377,21 @@ impl Table {
         })
     }
 
+    /// What belongs to users, each for itself, when the table goes.
+    pub(crate) fn take_rest(&mut self) -> Vec<Box<dyn Send>> {
+        let mut rest = core::mem::take(&mut self.garbage);
+        rest.push(Box::new((self.schedule.take(), self.spent.take())));
+        rest.push(Box::new(self.observer.take()));
+        for (_, cell) in core::mem::take(&mut self.slots) {
+            let Some(cell) = cell else { continue };
+            rest.push(Box::new(cell.serve));
+            rest.push(Box::new((cell.body, cell.stackless, cell.inner)));
+            rest.extend(cell.caller.map(|own| Box::new(own.call) as Box<dyn Send>));
+            rest.extend(cell.requests.into_iter().map(|own| Box::new(own.call) as Box<dyn Send>));
+        }
+        rest
+    }
+
     /// A call was answered. If its caller has gone by now, what it carries is dropped with this.
     fn spend(&mut self, call: Arc<dyn AnyCall>) {
         match self.spent {

@@ -141,6 +141,10 @@ impl Table {
         self.has_ended.store(true, SeqCst);
         // What has happened before is still told.
         self.is_observed = false;
+        if self.events.is_empty() {
+            let observer = self.observer.take();
+            self.garbage.push(Box::new(observer));
+        }
         let ids: Vec<Id> = self.ids().collect();
         for id in ids {
             let coroutine = self.name(id);
