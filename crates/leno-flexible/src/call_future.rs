@@ -90,9 +90,7 @@ impl<P: Send + 'static, R: Send + 'static> CallFuture<P, R> {
         let shared = self.callee.shared();
         let made = call.clone();
         let (called, raised) = shared.operate_holding(|table| {
-            if !table.is_active(own) {
-                return Err(Refusal::TurnEnded { coroutine: table.cell(own).name.clone() });
-            }
+            table.check_turn(own)?;
             let result =
                 if waits { table.call_wait(own, id, made) } else { table.call(own, id, made) };
             result.inspect(|()| table.leaves_in(own, waker))

@@ -39,8 +39,8 @@ pub enum Refusal {
         /// Whether by a panic.
         has_panicked: bool,
     },
-    /// A coroutine does one thing at a time: it has ended its turn already, and wants more in it. Only a
-    /// body without a stack can try.
+    /// A coroutine does one thing at a time: it has ended its turn already, and wants more in it. A body without a
+    /// stack can try, and one that another coroutine than its scheduler has attached.
     TurnEnded {
         /// Which one.
         coroutine: Arc<str>,

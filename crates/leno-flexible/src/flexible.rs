@@ -239,9 +239,12 @@ impl<P: Send + 'static, R: Send + 'static> Flexible<P, R> {
         let own = if shared.is_threadless { None } else { shared.current() };
         match own {
             Some(own) => {
-                let (called, raised) = shared.operate_holding(|table| match waits {
-                    true => table.call_wait(own, self.id(), call.clone()),
-                    false => table.call(own, self.id(), call.clone()),
+                let (called, raised) = shared.operate_holding(|table| {
+                    table.check_turn(own)?;
+                    match waits {
+                        true => table.call_wait(own, self.id(), call.clone()),
+                        false => table.call(own, self.id(), call.clone()),
+                    }
                 });
                 if let Some(raised) = raised {
                     // It goes on when this coroutine is active again, with nothing of a call.

@@ -75,15 +75,13 @@ impl<P: Send + 'static, R: Send + 'static> Me<P, R> {
     /// When its system ends, this unwinds the stack.
     ///
     /// # Panics
-    /// When another coroutine than this one calls it.
+    /// When another coroutine than this one calls it, or when this one runs out of turn: another coroutine has attached
+    /// it, and not its system.
     pub fn detach(&mut self, answer: R) {
         self.last = None;
         // Left and dropped here, not under the lock, if nobody has called.
         let mut settle = Some(|call: &dyn AnyCall| typed::<P, R>(call).answer(Ok(answer)));
-        self.leave(|table, id| {
-            table.detach(id, &mut settle);
-            Ok(())
-        });
+        self.leave_or_panic(|table, id| table.detach(id, &mut settle));
     }
 
     /// What whoever has called gets when the body ends. A detach before that makes it void.
@@ -118,12 +116,10 @@ impl<P: Send + 'static, R: Send + 'static> Me<P, R> {
     /// When its system ends, this unwinds the stack.
     ///
     /// # Panics
-    /// When another coroutine than this one calls it.
+    /// When another coroutine than this one calls it, or when this one runs out of turn: another coroutine has attached
+    /// it, and not its system.
     pub fn passivate(&mut self) {
-        self.leave(|table, id| {
-            table.passivate(id);
-            Ok(())
-        });
+        self.leave_or_panic(Table::passivate);
     }
 
     /// Lets others be active, and waits for its next turn. (Rule 4.10.)
@@ -135,13 +131,11 @@ impl<P: Send + 'static, R: Send + 'static> Me<P, R> {
     /// When its system ends, this unwinds the stack.
     ///
     /// # Panics
-    /// When another coroutine than this one calls it.
+    /// When another coroutine than this one calls it, or when this one runs out of turn: another coroutine has attached
+    /// it, and not its system.
     #[doc(alias = "yield")]
     pub fn yield_now(&mut self) {
-        self.leave(|table, id| {
-            table.yield_now(id);
-            Ok(())
-        });
+        self.leave_or_panic(Table::yield_now);
     }
 
     /// Hands over to `other`, or to the bottom of its chain of callees, and is idle. (Rule 4.7.)
@@ -154,7 +148,7 @@ impl<P: Send + 'static, R: Send + 'static> Me<P, R> {
     ///
     /// # Errors
     /// When `other` is not idle, has terminated, or is of another system; in Simula mode also when it is
-    /// attached. Then this coroutine goes on.
+    /// attached; and when this coroutine runs out of turn. Then this coroutine goes on.
     ///
     /// # Panics
     /// When another coroutine than this one calls it.
@@ -192,6 +186,17 @@ impl<P: Send + 'static, R: Send + 'static> Me<P, R> {
         self.shared.operate(|table| table.spin(self.id));
     }
 
+    /// The same for one that is never refused in its own turn.
+    fn leave_or_panic(&mut self, operation: impl FnOnce(&mut Table, Id)) {
+        let left = self.leave(|table, id| {
+            operation(table, id);
+            Ok(())
+        });
+        if let Some(Err(refusal @ Refusal::TurnEnded { .. })) = left {
+            panic!("{refusal}");
+        }
+    }
+
     /// An operation that ends the turn; `None` while the stack unwinds.
     fn leave(
         &mut self,
@@ -202,7 +207,10 @@ impl<P: Send + 'static, R: Send + 'static> Me<P, R> {
             return None;
         }
         self.shared.point();
-        let (done, raised) = self.shared.operate_holding(|table| operation(table, self.id));
+        let (done, raised) = self.shared.operate_holding(|table| {
+            table.check_turn(self.id)?;
+            operation(table, self.id)
+        });
         let slept = done.and_then(|()| self.shared.sleep(self.id));
         // What an observer has raised goes on when this coroutine is active: others are meanwhile.
         raise(raised);

@@ -143,7 +143,9 @@ fn a_body_goes_on_after_a_turn_whose_observer_panics() {
                     me.passivate();
                 }
             });
+            let (go, wait) = mpsc::channel::<()>();
             let leaves = system.create("leaves", move |me: &mut Me<(), bool>| {
+                wait.recv().unwrap();
                 let raised = is_raised(|| match rule {
                     Rule::Yield => me.yield_now(),
                     Rule::Passivate => me.passivate(),
@@ -154,15 +156,24 @@ fn a_body_goes_on_after_a_turn_whose_observer_panics() {
                     me.detach(true);
                 }
             });
-            let own = leaves.clone();
-            let call = thread::spawn(move || own.call(()));
+            let mut call = Box::pin(leaves.call_async(()));
+            assert!(call.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+            // This thread has told the observer of its call.
+            go.send(()).unwrap();
             // Or this thread tells the observer, if it does so of something else at that moment.
             let mut raised = false;
-            while !call.is_finished() {
-                raised |= is_raised(|| leaves.prod());
+            let answer = loop {
+                if let Poll::Ready(answer) =
+                    call.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+                {
+                    break answer.unwrap();
+                }
+                if leaves.state() == State::Idle {
+                    raised |= is_raised(|| leaves.prod());
+                }
                 thread::yield_now();
-            }
-            assert!(call.join().unwrap().unwrap() || raised, "it is told of the panic: {rule:?}");
+            };
+            assert!(answer || raised, "it is told of the panic: {rule:?}");
             assert!(leaves.call(()).unwrap());
         });
     }
@@ -310,4 +321,39 @@ fn a_system_one_of_whose_bodies_has_dropped_a_call_of_one_that_is_gone_can_be_lo
         drop(system);
         assert!(call.join().unwrap().is_err());
     });
+}
+
+/// A plain coroutine of the home core wakes and attaches the one that runs a body, and not its system does.
+#[test]
+fn a_body_that_runs_out_of_turn_is_refused() {
+    for calls in [false, true] {
+        in_time(move || {
+            let system = System::new();
+            let other = system.create("other", |me: &mut Me<u32, u32>| {
+                loop {
+                    me.detach(5);
+                }
+            });
+            let callee = other.clone();
+            let out_of_turn = system.create("out", move |me: &mut Me<(), String>| {
+                let own = leno_kernel::current_stack().expect("it has a stack");
+                drop(leno_kernel::spawn_local(move || {
+                    leno_kernel::Waiter::Co(own).wake();
+                    assert!(leno_kernel::attach(own).is_ok());
+                }));
+                leno_kernel::park(leno_kernel::Reason::Blocking);
+                if calls {
+                    me.answer(callee.call(1).unwrap_err().to_string());
+                } else {
+                    me.detach(String::new());
+                }
+            });
+            let text = match out_of_turn.call(()) {
+                Ok(text) => text,
+                Err(error) => error.to_string(),
+            };
+            assert!(text.contains("its turn has ended"), "{text}");
+            assert_eq!(other.call(1).unwrap(), 5);
+        });
+    }
 }

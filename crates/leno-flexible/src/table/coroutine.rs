@@ -10,6 +10,15 @@ use crate::event::What;
 use crate::{Refusal, Rule, State};
 
 impl Table {
+    /// What ends a turn is done in a turn: not by a body without a stack that has ended its turn already, nor by one
+    /// that somebody else than its scheduler has attached.
+    pub(crate) fn check_turn(&self, n: Id) -> Result<(), Refusal> {
+        match self.is_active(n) {
+            true => Ok(()),
+            false => Err(Refusal::TurnEnded { coroutine: self.name(n) }),
+        }
+    }
+
     /// 4.4. A coroutine calls another.
     pub(crate) fn call(&mut self, n: Id, m: Id, call: Arc<dyn AnyCall>) -> Result<(), Refusal> {
         let k = self.bottom(m);
