@@ -119,6 +119,10 @@ impl SystemBuilder {
 
     /// Is told of panics that reach no caller, by the coroutine that has panicked. Without it, they are in
     /// [`System::failures`].
+    ///
+    /// If it panics itself, a system without a home core tells the failure hook of the process
+    /// ([`user::on_failure`](leno_kernel::user::on_failure)), and goes on; on a home core that is in
+    /// [`System::failures`].
     pub fn on_failure(mut self, f: impl Fn(Failure) + Send + Sync + 'static) -> SystemBuilder {
         self.hook = Some(Box::new(f));
         self
