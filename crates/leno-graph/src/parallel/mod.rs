@@ -5,12 +5,13 @@
 //! looking again afterwards, and parks. Whoever changes a channel takes all its tickets and wakes them;
 //! a ticket is used once, by whoever is first. Those woken try again.
 //!
-//! `running` counts nodes that have started and do not wait: whoever uses a node's ticket counts it
+//! `running` counts nodes that have started and do not wait (of those that are futures: see `pending.rs`): whoever uses a node's ticket counts it
 //! again before it is woken, under the lock under which the ticket is used, so nobody on the way is
 //! forgotten or counted twice. When it comes to 0, and each end outside is one that someone waits at,
 //! nobody can ever go on: then those outside are told.
 
 mod operate;
+mod pending;
 mod schedule;
 mod start;
 mod waiting;
@@ -23,9 +24,11 @@ use leno_kernel::{
     Budget, JoinHandle, Options, Start, System, Waiter, try_spawn, try_spawn_future,
 };
 
+use self::pending::Pending;
 pub(crate) use start::{Body, Starter, as_future, iterator, on_stack};
 
 use crate::channel::Link;
+use crate::cx::Caller;
 use crate::error::BuildError;
 use crate::fate::{self, Cut, Fate};
 use crate::lock::lock;
@@ -63,6 +66,7 @@ struct Node {
     name: String,
     handle: JoinHandle<()>,
     temperature: AtomicU8,
+    /// What it waits for, if it has a stack.
     want: Mutex<Option<(bool, usize)>>,
 }
 
@@ -78,6 +82,18 @@ struct Busy {
     ends: usize,
     /// Who waits outside, and at how many ends.
     blocked: Vec<(Ticket, usize)>,
+    /// Nodes that are futures, by their numbers, as far as they have been polled.
+    futures: Vec<Pending>,
+}
+
+/// Who has a ticket.
+#[derive(Clone, Copy, PartialEq)]
+enum Whose {
+    Outside,
+    /// A node with a stack, which waits for one thing at a time.
+    Stack,
+    /// The node of this number, which is a future.
+    Future(usize),
 }
 
 /// One who waits; used once.
@@ -88,7 +104,7 @@ pub struct Ticket(Arc<Signal>);
 struct Signal {
     /// There until it is dropped.
     waiter: Option<Waiter>,
-    is_node: bool,
+    whose: Whose,
     is_used: AtomicBool,
     is_stuck: AtomicBool,
 }
@@ -100,9 +116,19 @@ impl PartialEq for Ticket {
 }
 
 impl Ticket {
-    fn new(waiter: Waiter, is_node: bool) -> Ticket {
+    fn new(waiter: Waiter, whose: Whose) -> Ticket {
         let (is_used, is_stuck) = (AtomicBool::new(false), AtomicBool::new(false));
-        Ticket(Arc::new(Signal { waiter: Some(waiter), is_node, is_used, is_stuck }))
+        Ticket(Arc::new(Signal { waiter: Some(waiter), whose, is_used, is_stuck }))
+    }
+
+    /// One of a coroutine or thread.
+    fn of(caller: &Caller<'_, '_, Parallel>) -> Ticket {
+        let is_node = matches!(caller, Caller::Node(_));
+        Ticket::new(Waiter::current(), if is_node { Whose::Stack } else { Whose::Outside })
+    }
+
+    fn is_used(&self) -> bool {
+        self.0.is_used.load(SeqCst)
     }
 
     /// Wakes the one who waits; see [`Linked::wake`](crate::channel::Linked::wake).
@@ -220,6 +246,6 @@ impl Drop for Ends {
         if let Some(panic) = raised {
             self.core.fate.fail(&self.core.node(self.node).name, Some(panic));
         }
-        self.core.rests(lock(&self.core.busy));
+        self.core.has_ended(lock(&self.core.busy), self.node);
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use leno_kernel::log::Operation;
 use leno_kernel::{Object, Reason, Waiter, user, world};
 
-use super::{Core, Ticket};
+use super::{Core, Ticket, Whose};
 use crate::channel::{Channel, Link, Linked};
 use crate::cx::{Caller, FutureCx};
 use crate::error::Deadlock;
@@ -56,7 +56,7 @@ pub(super) fn offer<T>(
             drop(state);
             drop(gate);
             // Not under the locks: it panics where nobody may wait, and a panic hook is user code.
-            own = Some(Ticket::new(Waiter::current(), matches!(caller, Caller::Node(_))));
+            own = Some(Ticket::of(&caller));
             continue;
         };
         state.to_send.push(Ticket::clone(&ticket));
@@ -111,7 +111,6 @@ pub(super) fn poll_offer<T>(
     let linked = channel.linked();
     begins(Operation::Send, channel.object);
     fate::runs_on::<Parallel>(&cx.core, cx.node);
-    *lock(&cx.core.node(cx.node).want) = None;
     if let Some(old) = ticket.take() {
         channel.state().to_send.retain(|other| *other != old);
         Parallel::forget(&cx.core, &old);
@@ -141,13 +140,14 @@ pub(super) fn poll_offer<T>(
         drop(state);
         drop(gate);
         *value = Some(message);
-        own = Some(Ticket::new(Waiter::Waker(context.waker().clone()), true));
+        let waiter = Waiter::Waker(context.waker().clone());
+        own = Some(Ticket::new(waiter, Whose::Future(cx.node)));
         message = value.take().expect("it was just put there");
     };
     *value = Some(message);
-    *ticket = Some(own);
+    let own = &*ticket.insert(own);
     linked.start_consumers();
-    cx.core.rests_for(cx.node, (true, linked.index));
+    cx.core.waits_for(cx.node, own, (true, linked.index));
     Poll::Pending
 }
 
@@ -160,7 +160,6 @@ pub(super) fn poll_receive<X: Source<S = Parallel>>(
     let in_order = cx.core.is_deterministic;
     begins(Operation::Receive, source.object());
     fate::runs_on::<Parallel>(&cx.core, cx.node);
-    *lock(&cx.core.node(cx.node).want) = None;
     if let Some(old) = ticket.take() {
         source.each(&mut |wire| wire.unwatch(&old));
         Parallel::forget(&cx.core, &old);
@@ -170,22 +169,18 @@ pub(super) fn poll_receive<X: Source<S = Parallel>>(
         Take::Closed => return Poll::Ready(None),
         Take::Empty => start_all(source),
     }
-    let own = Ticket::new(Waiter::Waker(context.waker().clone()), true);
+    let own = Ticket::new(Waiter::Waker(context.waker().clone()), Whose::Future(cx.node));
     source.each(&mut |wire| wire.watch(&own));
     // Again, for it may have come before the ticket was there. Messages that are dropped with a join may panic.
     let again = user::call(|| source.receive(in_order));
     if let Ok(Take::Empty) = again {
-        cx.core.rests_for(cx.node, (false, source.linked().index));
+        cx.core.waits_for(cx.node, &own, (false, source.linked().index));
         *ticket = Some(own);
         return Poll::Pending;
     }
     source.each(&mut |wire| wire.unwatch(&own));
-    let mut busy = lock(&cx.core.busy);
-    if own.0.is_used.swap(true, SeqCst) {
-        // Whoever used it has counted this node once more.
-        busy.running = busy.running.saturating_sub(1);
-    }
-    drop(busy);
+    // If it was used before, the node runs, and is polled once more.
+    Parallel::forget(&cx.core, &own);
     match again {
         Ok(Take::Got(item)) => Poll::Ready(Some(item)),
         Ok(_) => Poll::Ready(None),
@@ -227,7 +222,7 @@ fn receive_at_once<X: Source<S = Parallel>>(
         }
         let mut all = Vec::new();
         source.each_linked(&mut |linked| all.push(linked.index));
-        let ticket = Ticket::new(Waiter::current(), matches!(caller, Caller::Node(_)));
+        let ticket = Ticket::of(caller);
         source.each(&mut |wire| wire.watch(&ticket));
         // Again, for it may have come before the ticket was there.
         let again = user::call(|| source.receive(false));
@@ -279,7 +274,7 @@ fn wait_at(
 ) -> Result<(), Stopped> {
     let index = linked.index;
     let wire = core.wire(index).expect("an end of a channel keeps it");
-    let ticket = Ticket::new(Waiter::current(), matches!(caller, Caller::Node(_)));
+    let ticket = Ticket::of(caller);
     wire.watch(&ticket);
     let waited = match wire.can_take() {
         true => {

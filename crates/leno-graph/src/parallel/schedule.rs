@@ -4,7 +4,7 @@ use core::task::{Context, Poll};
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::{AnyWire, COLD, Core, HOT, Host, Starter, Ticket, operate};
+use super::{AnyWire, COLD, Core, HOT, Host, Starter, Ticket, Whose, operate};
 use crate::channel::Channel;
 use crate::cx::{Caller, FutureCx, NodeCx};
 use crate::error::Deadlock;
@@ -66,9 +66,10 @@ impl Sealed for Parallel {
         if ticket.0.is_used.swap(true, SeqCst) {
             return;
         }
-        match ticket.0.is_node {
-            true => busy.running += 1,
-            false => busy.blocked.retain(|(other, _)| *other != ticket),
+        match ticket.0.whose {
+            Whose::Stack => busy.running += 1,
+            Whose::Future(node) => busy.wakes(node, &ticket),
+            Whose::Outside => busy.blocked.retain(|(other, _)| *other != ticket),
         }
         drop(busy);
         ticket.wake();
@@ -126,8 +127,10 @@ impl Sealed for Parallel {
 
     fn forget(core: &Arc<Core>, ticket: &Ticket) {
         let mut busy = lock(&core.busy);
-        if !ticket.0.is_used.swap(true, SeqCst) {
-            busy.running += 1;
+        if !ticket.0.is_used.swap(true, SeqCst)
+            && let Whose::Future(node) = ticket.0.whose
+        {
+            busy.forgets(node, ticket);
         }
     }
 

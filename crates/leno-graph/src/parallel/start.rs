@@ -69,6 +69,7 @@ pub(crate) fn as_future<F: Future<Output = ()> + Send + 'static>(
             let mut over = Over { fate, node, cutting: &mut cutting, is_over: false };
             let ended = poll_fn(|context| {
                 let future = future.as_mut().as_pin_mut().expect("it is dropped at its end");
+                core.begins_poll(node);
                 let polled = user::call(|| {
                     let polled = future.poll(context);
                     // What it awaits may be none of the graph's.
@@ -76,6 +77,10 @@ pub(crate) fn as_future<F: Future<Output = ()> + Send + 'static>(
                     polled
                 });
                 match polled {
+                    Ok(Poll::Pending) => {
+                        core.ends_poll(node);
+                        Poll::Pending
+                    }
                     Ok(polled) => polled.map(Ok),
                     Err(panic) => Poll::Ready(Err(panic)),
                 }

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::SeqCst;
 
 use leno_kernel::{Reason, Waiter, Wake, park};
 
-use super::{Busy, Core, Ticket};
+use super::{Busy, Core, Ticket, Whose};
 use crate::cx::Caller;
 use crate::error::{Deadlock, Until, Wait};
 use crate::lock::{Locked, lock};
@@ -15,15 +15,8 @@ use crate::mode::Parallel;
 impl Core {
     /// One node runs no more for now.
     pub(super) fn rests(&self, mut busy: Locked<MutexGuard<'_, Busy>>) {
-        // Contexts of futures can be kept, and used when the node has ended.
         busy.running = busy.running.saturating_sub(1);
         self.tell_if_stuck(busy);
-    }
-
-    /// The same of a node that is a future, and what it waits for.
-    pub(super) fn rests_for(&self, node: usize, want: (bool, usize)) {
-        *lock(&self.node(node).want) = Some(want);
-        self.rests(lock(&self.busy));
     }
 
     /// Tells those outside if nobody can ever go on.
@@ -93,11 +86,17 @@ impl Core {
             Some(Wait { node: node.to_owned(), until })
         };
         let mut waits: Vec<Wait> = wait("outside", (sends, wire)).into_iter().collect();
-        for node in self.nodes.get().into_iter().flatten() {
-            let want = *lock(&node.want);
-            waits.extend(want.and_then(|want| wait(&node.name, want)));
+        for (index, node) in self.nodes.get().into_iter().flatten().enumerate() {
+            waits.extend(self.wants(index).into_iter().filter_map(|want| wait(&node.name, want)));
         }
         Deadlock { waits }
+    }
+
+    /// What a node waits for: to send or to receive, and in which channel.
+    fn wants(&self, node: usize) -> Vec<(bool, usize)> {
+        let mut wants = lock(&self.busy).wants(node);
+        wants.extend(*lock(&self.node(node).want));
+        wants
     }
 
     /// Makes room in the smallest full channel that a node waits to send into, if the graph says so.
@@ -105,10 +104,9 @@ impl Core {
         if !self.grows {
             return false;
         }
-        let full = self.nodes.get().into_iter().flatten().filter_map(|node| {
-            let want = *lock(&node.want);
-            want.filter(|(sends, _)| *sends).and_then(|(_, wire)| self.wire(wire))
-        });
+        let nodes = 0..self.nodes.get().map_or(0, |nodes| nodes.len());
+        let sends = nodes.flat_map(|node| self.wants(node)).filter(|(sends, _)| *sends);
+        let full = sends.filter_map(|(_, wire)| self.wire(wire));
         let smallest = full.min_by_key(|wire| wire.counters().capacity);
         smallest.is_some_and(|wire| {
             wire.grow();
@@ -129,7 +127,7 @@ impl Core {
 
     fn wait_for_end(&self) -> Result<(), Deadlock> {
         loop {
-            let ticket = Ticket::new(Waiter::current(), false);
+            let ticket = Ticket::new(Waiter::current(), Whose::Outside);
             let mut busy = lock(&self.busy);
             if busy.running > 0 {
                 // All ends outside are idle: those who wait for the end hold none.

@@ -18,5 +18,6 @@ mod nodes;
 mod panics;
 mod preempted;
 mod seldom;
+mod several;
 mod stackless;
 mod walks;
