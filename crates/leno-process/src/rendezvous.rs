@@ -249,15 +249,18 @@ impl<I, O> Entry<I, O> {
     /// # Errors
     /// When nobody has called.
     pub fn try_accept(&self, body: impl FnOnce(I) -> O) -> Result<(), AcceptError> {
+        let (call, input) = self.next().ok_or(AcceptError::NoCall)?;
+        call.answer(input, body);
+        Ok(())
+    }
+
+    /// The oldest call that was not taken back, which is accepted now, and its input.
+    fn next(&self) -> Option<(Arc<Call<I, O>>, I)> {
         loop {
-            let next = self.queue.calls.section(|calls| calls.waiting.pop_front());
-            let (_, call) = next.ok_or(AcceptError::NoCall)?;
-            let Some(input) = call.accept() else { continue };
-            let answers = Answers(&call);
-            let output = body(input);
-            call.settle(Stage::Done(output));
-            core::mem::forget(answers);
-            return Ok(());
+            let (_, call) = self.queue.calls.section(|calls| calls.waiting.pop_front())?;
+            if let Some(input) = call.accept() {
+                return Some((call, input));
+            }
         }
     }
 
@@ -275,8 +278,10 @@ impl<I, O> Entry<I, O> {
     pub fn accept(&self, body: impl FnOnce(I) -> O) -> Result<(), AcceptError> {
         loop {
             let callers = self.queue.task.callers.load(SeqCst);
-            if self.queue.oldest().is_some() {
-                return self.try_accept(body);
+            // One that is taken back meanwhile is none: the next is waited for.
+            if let Some((call, input)) = self.next() {
+                call.answer(input, body);
+                return Ok(());
             }
             if callers == 0 {
                 return Err(AcceptError::NoCaller);
@@ -317,6 +322,14 @@ impl<I, O> Call<I, O> {
             Some(Stage::Called(input)) => Some(input),
             _ => None,
         }
+    }
+
+    /// Runs `body` for an accepted call, and settles it.
+    fn answer(&self, input: I, body: impl FnOnce(I) -> O) {
+        let answers = Answers(self);
+        let output = body(input);
+        self.settle(Stage::Done(output));
+        core::mem::forget(answers);
     }
 
     /// Settles an accepted call. An answer that nobody waits for is dropped; what that raises goes to the

@@ -483,3 +483,33 @@ fn m30_a_shared_queue_is_a_critical_region() {
         assert_eq!(Arc::into_inner(queue).unwrap().into_inner().len(), 2);
     });
 }
+
+/// A caller that is cancelled while the task looks for calls is no reason to end.
+#[test]
+fn a_task_that_waits_for_a_call_is_not_told_that_there_is_none() {
+    Explorer::new().exhaustive().most_interruptions(2).check(|| {
+        let mut task = Task::new();
+        let (caller, entry) = task.entry::<u32, u32>("same");
+        let other = caller.clone();
+        let accepts = thread::spawn("accepts", move || {
+            let _task = task;
+            loop {
+                if let Err(ended) = entry.accept(|n| n) {
+                    return ended;
+                }
+            }
+        });
+        let calls = thread::spawn("calls", move || {
+            let system = LocalSystem::new();
+            let calls = system.spawn(move || caller.call(1));
+            let co = calls.co().unwrap();
+            let cancels = system.spawn(move || cancel(co));
+            system.run().unwrap();
+            drop((calls, cancels));
+        });
+        calls.join().unwrap();
+        assert_eq!(other.call(2), Ok(2));
+        drop(other);
+        assert_eq!(accepts.join().unwrap(), AcceptError::NoCaller);
+    });
+}
