@@ -50,7 +50,9 @@ fn count() -> (Arc<AtomicUsize>, Arc<AtomicUsize>) {
 fn a_payload_that_panics_when_a_hook_drops_it_does_not_end_a_threadless_system() {
     in_time(|| {
         let (count, own) = count();
-        let hook = move |_| drop(own.fetch_add(1, SeqCst));
+        let hook = move |_| {
+            let _ = own.fetch_add(1, SeqCst);
+        };
         let system = Threadless::builder().on_failure(hook).threadless();
         let fails = system.create("fails", |_: AsyncMe<(), ()>| async { panic_any(Bomb) });
         runs_on(&system, fails, false);
@@ -184,7 +186,9 @@ fn a_system_whose_policies_panic_when_they_are_dropped_ends_nobody() {
         }
     };
     let bomb = Bomb;
-    let builder = System::builder().on_failure(move |_| drop(&bomb));
+    let builder = System::builder().on_failure(move |_| {
+        let _ = &bomb;
+    });
     let system = builder.threadless();
     let made = ["a", "b"].map(|name| {
         let builder = system.coroutine(name).serve(serve());
@@ -211,7 +215,9 @@ fn the_observer_of_a_system_that_has_stopped_is_dropped() {
         let last = Last(tell);
         let place: Arc<Mutex<Option<Flexible<(), ()>>>> = Arc::default();
         let own = place.clone();
-        let builder = System::builder().observer(move |_| drop((&last, &own)));
+        let builder = System::builder().observer(move |_| {
+            let _ = (&last, &own);
+        });
         let system = builder.threadless();
         *place.lock().unwrap() = Some(system.create("held", |_: AsyncMe<(), ()>| async {}));
         drop(system);
