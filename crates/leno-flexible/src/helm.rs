@@ -38,7 +38,7 @@ use std::sync::{Arc, Weak};
 use std::task::{Wake, Waker};
 
 use leno_context::unwind;
-use leno_kernel::{Reason, Time, Waiter, can_park, help, now, park_deaf, user, world};
+use leno_kernel::{Reason, Time, Waiter, Wake as Parked, can_park, help, now, park, user, world};
 
 use crate::call::AnyCall;
 use crate::shared::Shared;
@@ -257,8 +257,8 @@ pub(crate) fn sweep(shared: &Arc<Shared>) {
     }
 }
 
-/// Ends a system, and waits until its bodies are dropped, unless one of them does this itself, a future, or code
-/// that is called by whoever steers: then that one sees to it.
+/// Ends a system, and waits until its bodies are dropped, unless one of them does this itself, a future, a coroutine
+/// that is to exit, or code that is called by whoever steers: then that one sees to it.
 pub(crate) fn stop_and_sweep(shared: &Arc<Shared>) {
     shared.operate_as_scheduler(Table::stop);
     if turn::coroutine(shared).is_some() {
@@ -280,7 +280,9 @@ pub(crate) fn stop_and_sweep(shared: &Arc<Shared>) {
         if waiter.is_none() || turn::is_steering(shared) {
             return;
         }
-        // Even one who is to exit: its bodies are gone when a system is.
-        park_deaf(Reason::Blocking);
+        // One that is to exit may be what the one who steers waits for, to end its own system.
+        if park(Reason::Blocking) == Parked::Exit {
+            return;
+        }
     }
 }

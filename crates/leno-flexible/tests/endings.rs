@@ -246,3 +246,28 @@ fn a_parameter_whose_caller_gives_up_may_call_its_system() {
         assert_eq!(told.recv().unwrap().unwrap(), 2);
     });
 }
+
+/// The coroutine of a home core drops a system that another thread runs, and waits for that; there a body drops the home
+/// core.
+#[test]
+fn two_systems_whose_coroutines_drop_each_other_end() {
+    in_time(|| {
+        let (home, steered) = (System::new(), Threadless::new());
+        let (enter, entered) = mpsc::channel();
+        let (leave, left) = mpsc::channel::<System>();
+        let left = Mutex::new(left);
+        let busy = steered.create("busy", move |_: AsyncMe<(), ()>| async move {
+            enter.send(()).unwrap();
+            let home = left.lock().unwrap().recv().unwrap();
+            drop(home);
+        });
+        let call = thread::spawn(move || busy.call(()));
+        entered.recv().unwrap();
+        let drops = home.create("drops", move |_: &mut Me<(), ()>| drop(steered));
+        drops.kick().unwrap();
+        until(&drops, State::Parked);
+        leave.send(home).unwrap();
+        assert!(call.join().unwrap().is_err(), "its system has ended");
+        assert_eq!(drops.state(), State::Terminated);
+    });
+}
