@@ -133,6 +133,7 @@ pub struct Lease {
 pub const INBOX: usize = 16;
 
 /// The highest number of a forgotten session that counts: a higher one is damage, and would leave no room for others.
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub(crate) const HIGHEST: u64 = 1 << 62;
 
 /// A message in a session's inbox.
