@@ -16,7 +16,7 @@ const MOST_OVERHEAD: usize = 1024;
 ///
 /// # Errors
 /// `FileTooLarge` when it is larger than allowed, `InvalidData` when its chunks are malformed,
-/// `UnexpectedEof` when the connection ends before it does.
+/// `UnexpectedEof` when the connection ends before it does. After an error all reads fail.
 pub struct Body<'c> {
     input: &'c mut Input,
     rest: Rest,
@@ -38,6 +38,8 @@ enum Rest {
     /// Everything until the connection ends.
     UntilEnd,
     Nothing,
+    /// Reading it has failed, in this way: what follows is unknown.
+    Broken(ErrorKind),
 }
 
 impl<'c> Body<'c> {
@@ -90,11 +92,13 @@ impl<'c> Body<'c> {
     fn begin_chunk(&mut self) -> io::Result<()> {
         let length = loop {
             match httparse::parse_chunk_size(self.input.buffered()) {
-                Ok(httparse::Status::Complete((line, length))) => {
+                Ok(httparse::Status::Complete((line, length)))
+                    if is_plain(&self.input.buffered()[..line]) =>
+                {
                     self.input.consume(line);
                     break length;
                 }
-                Ok(_) if self.input.buffered().len() < MOST_OVERHEAD => {
+                Ok(httparse::Status::Partial) if self.is_line_open() => {
                     if self.input.fill()? == 0 {
                         return Err(ErrorKind::UnexpectedEof.into());
                     }
@@ -110,10 +114,19 @@ impl<'c> Body<'c> {
                 if self.input.by_ref().take(left).read_until(b'\n', &mut trailers)? == 0 {
                     return Err(malformed("what follows the last chunk"));
                 }
+                if !trailers.ends_with(b"\r\n") {
+                    return Err(malformed("what follows the last chunk"));
+                }
             }
             self.end();
         }
         Ok(())
+    }
+
+    /// Whether more of the line before a chunk may come.
+    fn is_line_open(&self) -> bool {
+        let buffered = self.input.buffered();
+        buffered.len() < MOST_OVERHEAD && !buffered.contains(&b'\n')
     }
 
     fn end_chunk(&mut self) -> io::Result<()> {
@@ -126,6 +139,18 @@ impl<'c> Body<'c> {
 
 impl Read for Body<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.read_some(buffer);
+        if let Err(error) = &read
+            && error.kind() != ErrorKind::Interrupted
+        {
+            self.rest = Rest::Broken(error.kind());
+        }
+        read
+    }
+}
+
+impl Body<'_> {
+    fn read_some(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         // The peer would take it for a part of an answer that has begun. It has seen that answer's status by
         // then, and sends the body, or does not.
         if let Some((mut peer, given)) = self.waiting.take()
@@ -136,6 +161,7 @@ impl Read for Body<'_> {
         let most = loop {
             match self.rest {
                 Rest::Nothing => return Ok(0),
+                Rest::Broken(kind) => return Err(kind.into()),
                 Rest::Chunks => self.begin_chunk()?,
                 Rest::Chunk(0) => self.end_chunk()?,
                 Rest::Length(left) | Rest::Chunk(left) => {
@@ -160,6 +186,12 @@ impl Read for Body<'_> {
         }
         Ok(count)
     }
+}
+
+/// Whether a line before a chunk has one end, and nothing in it that others could take for one.
+fn is_plain(line: &[u8]) -> bool {
+    let inside = line.strip_suffix(b"\r\n").unwrap_or(b"\n");
+    inside.iter().all(|byte| *byte == b'\t' || !byte.is_ascii_control())
 }
 
 fn malformed(what: &str) -> io::Error {

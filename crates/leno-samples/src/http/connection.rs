@@ -133,7 +133,7 @@ impl<H: Fn(&mut Request<'_>, Answer<'_>) -> io::Result<()>> Connection<'_, H> {
 
     /// A request and its answer. Whether another may follow.
     fn answer(&self, input: &mut Input, Kept { head, room }: &mut Kept) -> io::Result<bool> {
-        let framing = match Framing::of_request(&head.headers, self.limits.body_bytes) {
+        let framing = match Framing::of_request(head, self.limits.body_bytes) {
             Ok(framing) => framing,
             Err(refused) => return self.refuse(refused, room),
         };

@@ -3,7 +3,7 @@
 //! A head that could be read in two ways is refused: where a proxy and a server disagree about the end of
 //! a request, the rest of it is another request that nobody has checked.
 
-use super::head::{Headers, Refused};
+use super::head::{Head, Headers, Refused};
 
 /// Where a body ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,9 +17,10 @@ pub(super) enum Framing {
 }
 
 impl Framing {
-    /// Of a request.
-    pub(super) fn of_request(headers: &Headers, most: u64) -> Result<Framing, Refused> {
-        match Framing::find(headers)? {
+    /// Of a request. HTTP/1.0 knows no chunks: whoever has passed them on may have taken them for other requests.
+    pub(super) fn of_request(head: &Head, most: u64) -> Result<Framing, Refused> {
+        match Framing::find(&head.headers)? {
+            Some(Framing::Chunked) if head.version == 0 => Err(Refused(400)),
             None => Ok(Framing::Length(0)),
             Some(Framing::Length(length)) if length > most => Err(Refused(413)),
             Some(framing) => Ok(framing),

@@ -10,6 +10,9 @@ use std::str;
 /// As many headers may a head have.
 pub(super) const MOST_HEADERS: usize = 64;
 
+/// What may stand around a value. Other white space is a part of it, as it is for a proxy.
+const SPACE: [char; 2] = [' ', '\t'];
+
 /// The head of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Head {
@@ -82,7 +85,7 @@ impl Headers {
         for header in parsed {
             self.text.push_str(header.name);
             let name = self.text.len();
-            self.text.push_str(str::from_utf8(header.value).ok()?.trim());
+            self.text.push_str(str::from_utf8(header.value).ok()?.trim_matches(SPACE));
             self.ends.push((name, self.text.len()));
         }
         Some(())
@@ -112,7 +115,7 @@ impl Headers {
     /// Whether a header that lists words lists this one.
     pub fn has(&self, name: &str, word: &str) -> bool {
         let mut words = self.all(name).flat_map(|value| value.split(','));
-        words.any(|own| own.trim().eq_ignore_ascii_case(word))
+        words.any(|own| own.trim_matches(SPACE).eq_ignore_ascii_case(word))
     }
 }
 

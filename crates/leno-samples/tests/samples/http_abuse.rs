@@ -58,6 +58,61 @@ fn what_is_too_large_or_malformed_is_refused() {
     });
 }
 
+/// Each of these is followed by what would be another request for someone who reads it otherwise.
+#[test]
+fn what_can_be_read_in_two_ways_ends_the_connection() {
+    leaves_nothing(|| {
+        let server = Server::new(patient());
+        let again = "GET /again HTTP/1.1\r\n\r\n";
+        let head =
+            |version: u8, headers: &str| format!("POST /echo HTTP/1.{version}\r\n{headers}\r\n");
+        let chunked = head(1, "transfer-encoding: chunked\r\n");
+        let old = head(0, "transfer-encoding: chunked\r\nconnection: keep-alive\r\n");
+        let requests = [
+            (head(1, "transfer-encoding: \u{a0}chunked\r\n"), "5\r\nhello\r\n0\r\n\r\n", 501),
+            (head(1, "content-length: 5\u{a0}\r\n"), "hello", 400),
+            (old, "5\r\nhello\r\n0\r\n\r\n", 400),
+            (chunked.clone(), "5;\nxx\r\nhello\r\n0\r\n\r\n", 400),
+            (chunked.clone(), "5;a\u{0}b\r\nhello\r\n0\r\n\r\n", 400),
+            (chunked.clone(), "5\r\nhello\r\n0;\n\r\n\r\n", 400),
+            (chunked.clone(), "5\r\nhello\r\n0\r\na: b\n\r\n", 400),
+        ];
+        for (head, body, status) in requests {
+            let request = format!("{head}{body}{again}");
+            is_refused(&server, &request, status);
+            assert_eq!(say(server.address, &request).matches("HTTP/1.1 ").count(), 1, "{request}");
+        }
+        // A chunk may have an extension, and the last one trailers.
+        let request = format!("{chunked}5;a=b \r\nhello\r\n0\r\na: b\r\n\r\n{again}");
+        let heard = say(server.address, &request);
+        assert_eq!(heard.matches("HTTP/1.1 ").count(), 2, "{heard}");
+        assert!(server.stop());
+    });
+}
+
+/// A handler that ignores what is wrong with the body does not make the rest of it another request.
+#[test]
+fn a_body_that_is_malformed_stays_so() {
+    leaves_nothing(|| {
+        let server = Server::at(listener().0, patient(), |request, answer| {
+            let mut body = Vec::new();
+            if let Err(first) = request.body.read_to_end(&mut body) {
+                let second = request.body.read(&mut [0]).expect_err("it stays malformed");
+                assert_eq!((first.kind(), second.kind()), (ErrorKind::InvalidData, first.kind()));
+            }
+            answer.send(200, "taken")
+        });
+        let head = "POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n";
+        let rest = "\r\n0\r\n\r\nGET /again HTTP/1.1\r\n\r\n";
+        for body in ["5\r\nhelloXX", "5\r\nhello\r\n0\r\na: b\n", "what\r\n", "0\r\na\n"] {
+            let heard = say(server.address, &format!("{head}{body}{rest}"));
+            assert!(heard.starts_with("HTTP/1.1 200 "), "{heard}");
+            assert_eq!(heard.matches("HTTP/1.1 ").count(), 1, "{body:?}: {heard}");
+        }
+        assert!(server.stop());
+    });
+}
+
 /// One client opens ten times as many silent connections as all clients together may have.
 #[test]
 fn a_client_with_many_silent_connections_shuts_nobody_else_out() {

@@ -5,7 +5,30 @@ fn of(headers: &str) -> Result<Framing, u16> {
     let text = format!("POST / HTTP/1.1\r\n{headers}\r\n");
     let mut head = Head::default();
     assert_eq!(head.read(text.as_bytes()), Ok(Some(text.len())));
-    Framing::of_request(&head.headers, 1000).map_err(|Refused(status)| status)
+    Framing::of_request(&head, 1000).map_err(|Refused(status)| status)
+}
+
+/// Only spaces and tabs may stand around a value: a proxy takes other white space for a part of it.
+#[test]
+fn white_space_of_other_alphabets_is_no_space() {
+    assert_eq!(of("content-length: \t7 \t\r\n"), Ok(Framing::Length(7)));
+    for space in ["\u{a0}", "\u{85}", "\u{3000}", "\u{2003}"] {
+        assert_eq!(of(&format!("transfer-encoding: {space}chunked\r\n")), Err(501), "{space:?}");
+        assert_eq!(of(&format!("transfer-encoding: chunked{space}\r\n")), Err(501), "{space:?}");
+        assert_eq!(of(&format!("content-length: 5{space}\r\n")), Err(400), "{space:?}");
+        let mut head = Head::default();
+        let text = format!("GET / HTTP/1.1\r\nconnection: {space}close\r\n\r\n");
+        assert_eq!(head.read(text.as_bytes()), Ok(Some(text.len())));
+        assert!(head.keeps_alive() && !head.headers.has("connection", "close"));
+    }
+}
+
+#[test]
+fn chunks_of_http_1_0_are_refused() {
+    let mut head = Head::default();
+    let text = b"POST / HTTP/1.0\r\ntransfer-encoding: chunked\r\n\r\n";
+    assert_eq!(head.read(text), Ok(Some(text.len())));
+    assert_eq!(Framing::of_request(&head, 1000), Err(Refused(400)));
 }
 
 #[test]
