@@ -171,7 +171,10 @@ struct Server {
 
 impl Server {
     fn start(store: &Store) -> Self {
-        let mut command = store.command(&["serve", "--listen", "127.0.0.1:0"]);
+        Server::start_as(store.command(&["serve", "--listen", "127.0.0.1:0"]))
+    }
+
+    fn start_as(mut command: Command) -> Self {
         let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -229,6 +232,21 @@ impl Drop for Server {
         let _gone = self.process.kill();
         let _gone = self.process.wait();
     }
+}
+
+/// What reads the log of a server may have gone; the server goes on.
+#[test]
+fn a_server_goes_on_if_nobody_reads_its_log() {
+    let store = Store::new("unread");
+    // Others can reach this address, of which it says so.
+    let mut command = store.command(&["serve", "--listen", "0.0.0.0:0"]);
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    command.stderr(writer);
+    let mut server = Server::start_as(command);
+    server.address = server.address.replace("0.0.0.0", "127.0.0.1");
+    let page = server.begin();
+    assert!(server.get(&page).contains("Please enter your name:"));
 }
 
 #[track_caller]

@@ -19,7 +19,8 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::convert::Infallible;
-use std::io;
+use std::fmt;
+use std::io::{self, Write};
 use std::net::{IpAddr, Ipv6Addr, Shutdown};
 use std::time::Duration;
 
@@ -27,6 +28,16 @@ use leno::channel::{Receiver, Semaphore, Sender, Shared, WaitGroup, channel, sha
 use leno::io::net::{TcpListener, TcpStream};
 use leno::io::signal::{Signal, Signals};
 use leno::kernel::scope;
+
+/// Writes a line to stderr. A server goes on also if nobody reads that: `eprintln!` would panic.
+///
+/// # Examples
+/// ```
+/// leno_samples::serve::note(format_args!("{} clients", 3));
+/// ```
+pub fn note(line: fmt::Arguments<'_>) {
+    let _unread = writeln!(io::stderr(), "{line}");
+}
 
 /// The right to stop a server, from any thread. Dropping it is the order.
 #[derive(Debug)]
@@ -52,7 +63,7 @@ impl Stop {
     /// When the system refuses to tell of signals.
     pub fn on_signal(self) -> io::Result<()> {
         let signal = Signals::new(&[Signal::Interrupt, Signal::Terminate])?.recv()?;
-        eprintln!("{signal}: ending");
+        note(format_args!("{signal}: ending"));
         Ok(())
     }
 }
@@ -222,7 +233,7 @@ fn accept(listener: &TcpListener, accepted: &Sender<TcpStream>) {
                 }
             }
             // Of descriptors, say. It goes on when there are some again.
-            Err(error) => eprintln!("cannot accept: {error}"),
+            Err(error) => note(format_args!("cannot accept: {error}")),
         }
     }
 }

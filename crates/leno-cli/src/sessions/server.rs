@@ -16,7 +16,7 @@ use leno::io::net::TcpListener;
 use leno::kernel::{LocalSystem, sleep};
 use leno::session::{SessionError, SessionId, Sessions, State};
 use leno_samples::http::{self, Answer, Limits, Request};
-use leno_samples::serve::{self, stop};
+use leno_samples::serve::{self, note, stop};
 
 use super::limit::{Limit, Rate};
 use super::{Failure, page, questionnaire};
@@ -49,7 +49,7 @@ pub(super) fn serve(sessions: Sessions, address: SocketAddr) -> Result<(), Failu
     let address = listener.local_addr()?;
     tell!("listening at http://{address}");
     if !address.ip().is_loopback() {
-        eprintln!("note: others can reach this address, and nothing is encrypted");
+        note(format_args!("note: others can reach this address, and nothing is encrypted"));
     }
     let system = LocalSystem::new();
     let (stop, stopped) = stop();
@@ -64,10 +64,10 @@ pub(super) fn serve(sessions: Sessions, address: SocketAddr) -> Result<(), Failu
     let worked = system.spawn(move || {
         let worked = worker.work(&worker_ends);
         if let Err(error) = &worked {
-            eprintln!("the worker has ended, and so does the page: {error}");
             worker_ends.store(true, Relaxed);
             // It has the order to stop, which is given when that is dropped.
             told.cancel();
+            note(format_args!("the worker has ended, and so does the page: {error}"));
         }
         worked
     });
@@ -91,14 +91,14 @@ fn watch(sessions: &Sessions, end: &AtomicBool) {
     while !end.load(Relaxed) {
         let health = sessions.health();
         match &health.error {
-            Some(error) if was_well => eprintln!("{error}; trying again"),
-            None if !was_well => eprintln!("the store works again"),
+            Some(error) if was_well => note(format_args!("{error}; trying again")),
+            None if !was_well => note(format_args!("the store works again")),
             _ => {}
         }
         was_well = health.error.is_none();
         let now = sessions.metrics().quarantined;
         if std::mem::replace(&mut quarantined, now) != now {
-            eprintln!("a dialogue was quarantined: `leno sessions list parked` says why");
+            note(format_args!("a dialogue was quarantined: `leno sessions list parked` says why"));
         }
         sleep(Duration::from_millis(200));
     }
@@ -128,7 +128,7 @@ impl Site {
                 SessionError::NoSession(_) => wrong(404, "There is no such dialogue."),
                 SessionError::Ended(..) => wrong(409, "This dialogue has come to an end."),
                 error => {
-                    eprintln!("{error}");
+                    note(format_args!("{error}"));
                     wrong(503, "The dialogues cannot be reached at the moment. Nothing is lost; try again.")
                 }
             })
