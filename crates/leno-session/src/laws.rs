@@ -12,6 +12,7 @@ use std::time::Duration;
 pub use self::limits::{
     law_7_taken_messages_are_swept, law_13_text_has_no_nul, law_14_to_each_its_own,
     law_15_attempts_are_counted, law_16_a_forgotten_session_stays_gone,
+    law_17_a_lease_has_a_limited_size,
 };
 use crate::id::SessionId;
 use crate::row::{Query, Row, State};
@@ -103,7 +104,7 @@ fn step(lease: &Lease, next: Next) -> Commit {
     }
 }
 
-/// All laws that can be checked in one process.
+/// All laws that can be checked in one process, but [the 17th](law_17_a_lease_has_a_limited_size), which takes long.
 pub fn all(store: &dyn Store) {
     law_1_create_is_idempotent(store);
     law_2_one_holder(store);

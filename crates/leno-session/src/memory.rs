@@ -12,8 +12,8 @@ use crate::clock::{FAR, millis, shown, steady as now};
 use crate::id::SessionId;
 use crate::row::{Query, Row, State};
 use crate::store::{
-    Awaits, Change, Commit, Effect, Held, INBOX, Lease, Message, NewMessage, NewSession, Next,
-    Outcome, Release, Result, Sent, Store, Want, Whole,
+    Awaits, Change, Commit, Effect, Held, INBOX, LARGEST, LEASED, Lease, Message, NewMessage,
+    NewSession, Next, Outcome, Release, Result, Sent, Store, Want, Whole,
 };
 use crate::text;
 
@@ -266,6 +266,17 @@ impl Tables {
     }
 }
 
+/// The first messages, as many as a lease hands out.
+fn first(unread: &[Message]) -> Vec<Message> {
+    let mut size = 0;
+    let fits = |message: &&Message| {
+        let is_room = size < LARGEST;
+        size += message.key.len() + message.body.len();
+        is_room
+    };
+    unread.iter().take(INBOX).take_while(fits).cloned().collect()
+}
+
 impl Store for Memory {
     fn create(&self, new: &[NewSession]) -> Result<Vec<bool>> {
         text::of_sessions(new)?;
@@ -317,7 +328,7 @@ impl Store for Memory {
         text::of_want(want)?;
         let mut tables = self.tables();
         let now = now();
-        let mut leases = Vec::new();
+        let (mut leases, mut size) = (Vec::new(), 0);
         for known in &want.build {
             let due = tables.due.get(&known.kind).into_iter().flatten();
             let due = due.take_while(|(due, _)| *due <= now).map(|(_, id)| *id);
@@ -327,12 +338,14 @@ impl Store for Memory {
             };
             let ids: Vec<SessionId> = due.filter(fits).take(want.most - leases.len()).collect();
             for id in ids {
+                if size >= LEASED {
+                    break;
+                }
+                size += tables.sessions[&id].image.len();
                 let was_lost = tables.sessions[&id].row.state == State::Leased;
                 tables.put(id, now + millis(want.ttl), State::Leased);
-                let inbox = tables
-                    .inboxes
-                    .get(&id)
-                    .map_or(Vec::new(), |inbox| inbox.unread.iter().take(INBOX).cloned().collect());
+                let inbox =
+                    tables.inboxes.get(&id).map_or(Vec::new(), |inbox| first(&inbox.unread));
                 let Some(entry) = tables.sessions.get_mut(&id) else { continue };
                 entry.row.token += 1;
                 entry.row.worker.clone_from(&want.worker);

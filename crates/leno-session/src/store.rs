@@ -38,6 +38,9 @@
 //!     [`Store::attempt`] counts is durable when it returns, and is counted anew after a step, a release or a retry.
 //! 16. *A forgotten session stays gone.* One that is created anew under its id has higher tokens, and its effects higher
 //!     sequences: commits, renewals and confirmations that belong to the forgotten one change nothing.
+//! 17. *A lease has a limited size.* An image, message, effect or text of more than [`LARGEST`] bytes is refused. A lease
+//!     hands out sessions until their images have [`LEASED`] bytes, and messages of each until these have [`LARGEST`], but
+//!     one at least. A session that is stored with more, by whatever means, is quarantined by itself.
 //!
 //! [`crate::laws`] checks these against any store.
 
@@ -135,6 +138,12 @@ pub const INBOX: usize = 16;
 /// The highest number of a forgotten session that counts: a higher one is damage, and would leave no room for others.
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub(crate) const HIGHEST: u64 = 1 << 62;
+
+/// How many bytes an image, a message with its key, an effect or a text may have.
+pub const LARGEST: usize = 8 << 20;
+
+/// After how many bytes of images a lease hands out no more sessions.
+pub const LEASED: usize = 4 * LARGEST;
 
 /// A message in a session's inbox.
 #[derive(Clone, Debug, PartialEq, Eq)]

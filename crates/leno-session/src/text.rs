@@ -1,13 +1,13 @@
 //! What stores are given, checked the same way by all of them before anything is changed.
 //!
 //! PostgreSQL holds no text with a NUL byte, and numbers up to `i64::MAX`. So that a session does not depend on where
-//! it is kept, no store takes more: see law 13 of [`crate::store`].
+//! it is kept, no store takes more, nor anything larger than a lease can hand out: see laws 13 and 17 of [`crate::store`].
 
 use std::borrow::Cow;
 
 use crate::error::StoreError;
 use crate::row::Query;
-use crate::store::{Change, Commit, NewMessage, NewSession, Next, Result, Want};
+use crate::store::{Change, Commit, LARGEST, NewMessage, NewSession, Next, Result, Want};
 
 /// Text for people, such as the message of a panic, as every store can hold it: NUL bytes are replaced.
 pub(crate) fn clean(text: &str) -> Cow<'_, str> {
@@ -21,13 +21,24 @@ pub(crate) fn is_plain(text: &str) -> bool {
 
 fn plain(what: &str, text: &str) -> Result<()> {
     if is_plain(text) {
-        return Ok(());
+        return fits(what, text.len());
     }
     Err(StoreError::Refused(format!("a {what} has a NUL byte")))
 }
 
+/// Whether something of this size is no larger than what a lease can hand out: see law 17.
+fn fits(what: &str, size: usize) -> Result<()> {
+    if size <= LARGEST {
+        return Ok(());
+    }
+    Err(StoreError::Refused(format!("a {what} has {size} bytes, of which {LARGEST} are the most")))
+}
+
 pub(crate) fn of_sessions(new: &[NewSession]) -> Result<()> {
-    new.iter().try_for_each(|new| plain("kind", &new.kind))
+    new.iter().try_for_each(|new| {
+        fits("session's image", new.image.len())?;
+        plain("kind", &new.kind)
+    })
 }
 
 pub(crate) fn of_want(want: &Want) -> Result<()> {
@@ -40,13 +51,17 @@ pub(crate) fn of_query(query: &Query) -> Result<()> {
 }
 
 pub(crate) fn of_messages(messages: &[NewMessage]) -> Result<()> {
-    messages.iter().try_for_each(|message| plain("key", &message.key))
+    messages.iter().try_for_each(|message| {
+        fits("message", message.key.len() + message.body.len())?;
+        plain("key", &message.key)
+    })
 }
 
 pub(crate) fn of_change(change: &Change) -> Result<()> {
     match change {
         Change::Cancel(reason) | Change::Quarantine(reason) => plain("reason", reason),
-        Change::Retry | Change::Replace(..) => Ok(()),
+        Change::Replace(image, _) => fits("session's image", image.len()),
+        Change::Retry => Ok(()),
     }
 }
 
@@ -62,7 +77,11 @@ pub(crate) fn of_commits(batch: &[Commit]) -> Result<()> {
         if let Next::Failed(reason) | Next::Parked(reason) = &commit.next {
             plain("reason", reason)?;
         }
-        commit.effects.iter().try_for_each(|effect| plain("topic", &effect.topic))?;
+        commit.image.iter().try_for_each(|image| fits("session's image", image.len()))?;
+        commit.effects.iter().try_for_each(|effect| {
+            fits("effect", effect.topic.len() + effect.body.len())?;
+            plain("topic", &effect.topic)
+        })?;
         of_messages(&commit.messages)
     })
 }

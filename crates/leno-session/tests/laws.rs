@@ -6,17 +6,50 @@ mod support;
 use std::time::Duration;
 
 use leno_session::store::{Change, Effect, Known, NewMessage, NewSession, Sent, Store, Want};
-use leno_session::{Memory, SessionId, Sqlite, laws};
+use leno_session::{Memory, Query, SessionId, Sqlite, State, laws};
 
 #[test]
 fn memory_obeys_the_laws() {
     laws::all(&Memory::new());
+    laws::law_17_a_lease_has_a_limited_size(&Memory::new());
 }
 
 #[test]
 fn sqlite_obeys_the_laws() {
     let folder = support::Folder::new("laws");
-    laws::all(&Sqlite::open(folder.file("store")).unwrap());
+    let store = Sqlite::open(folder.file("store")).unwrap();
+    laws::all(&store);
+    laws::law_17_a_lease_has_a_limited_size(&store);
+}
+
+/// Stored by an earlier version, or by other means.
+#[test]
+fn a_session_that_is_too_large_is_quarantined_by_itself() {
+    let folder = support::Folder::new("large");
+    let path = folder.file("store");
+    let store = Sqlite::open(&path).unwrap();
+    let ids = [(); 3].map(|()| SessionId::random());
+    let new = ids.map(|id| NewSession { id, kind: "k".into(), version: 1, image: vec![1] });
+    store.create(&new).unwrap();
+    let file = rusqlite::Connection::open(&path).unwrap();
+    let large = "UPDATE leno_session SET image = zeroblob(100000000) WHERE id = ?1";
+    assert_eq!(file.execute(large, [ids[0].as_bytes()]).unwrap(), 1);
+    let message = NewMessage { to: ids[1], key: "a".into(), body: vec![1] };
+    store.send(&[message]).unwrap();
+    file.execute("UPDATE leno_session SET awaits = 1 WHERE id = ?1", [ids[1].as_bytes()]).unwrap();
+    file.execute("UPDATE leno_inbox SET body = zeroblob(100000000)", []).unwrap();
+    let build = vec![Known { kind: "k".into(), version: 1 }];
+    let want =
+        Want { worker: "w".into(), build, most: 9, ttl: Duration::from_secs(60), only: None };
+    let leases = store.lease(&want).unwrap();
+    assert_eq!(leases.iter().map(|lease| lease.id).collect::<Vec<_>>(), [ids[2]]);
+    for id in &ids[..2] {
+        let mut rows = Vec::new();
+        let query = Query { id: Some(*id), ..Query::default() };
+        store.list(&query, &mut |row| rows.push(row)).unwrap();
+        assert_eq!(rows[0].state, State::Parked);
+        assert!(rows[0].reason.contains("has 10000000"), "{}", rows[0].reason);
+    }
 }
 
 /// A coroutine parks while the store works, so two of one core get on side by side.

@@ -8,8 +8,8 @@ mod support;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use leno_session::store::{Change, Effect, Known, NewSession, Want};
-use leno_session::{Postgres, SessionId, State, Store, StoreError, laws, store};
+use leno_session::store::{Change, Effect, Known, NewMessage, NewSession, Want};
+use leno_session::{Postgres, Query, SessionId, State, Store, StoreError, laws, store};
 use support::server::Server;
 use support::{chaos, zombie};
 
@@ -22,12 +22,42 @@ fn worker() {
 #[test]
 fn postgres_obeys_the_laws() {
     let Some(server) = Server::start("laws") else { return };
-    laws::all(&Postgres::open(&server.url()).unwrap());
+    let store = Postgres::open(&server.url()).unwrap();
+    laws::all(&store);
+    laws::law_17_a_lease_has_a_limited_size(&store);
     // In a coroutine, too: it parks at the socket.
     let (system, url) = (leno_kernel::LocalSystem::new(), server.url());
     let checked = system.spawn(move || laws::law_5_all_or_nothing(&Postgres::open(&url).unwrap()));
     system.run().unwrap();
     checked.join().unwrap();
+}
+
+/// Stored by an earlier version, or by other means.
+#[test]
+fn postgres_quarantines_a_session_that_is_too_large_by_itself() {
+    let Some(server) = Server::start("large") else { return };
+    let store = Postgres::open(&server.url()).unwrap();
+    let ids = [1, 2, 3].map(|n| SessionId::from_bytes([n; 16]));
+    let new = ids.map(|id| NewSession { id, kind: "k".into(), version: 1, image: vec![1] });
+    store.create(&new).unwrap();
+    store.send(&[NewMessage { to: ids[1], key: "a".into(), body: vec![1] }]).unwrap();
+    let large = "convert_to(repeat('x', 20000000), 'UTF8')";
+    let at = |n: u8| format!("WHERE id = decode(repeat('0{n}', 16), 'hex')");
+    server.sql(&format!("UPDATE leno_session SET image = {large} {}", at(1)));
+    server.sql(&format!("UPDATE leno_session SET awaits = 1 {}", at(2)));
+    server.sql(&format!("UPDATE leno_inbox SET body = {large}"));
+    let build = vec![Known { kind: "k".into(), version: 1 }];
+    let ttl = Duration::from_secs(60);
+    let want = Want { worker: "w".into(), build, most: 9, ttl, only: None };
+    let leases = store.lease(&want).unwrap();
+    assert_eq!(leases.iter().map(|lease| lease.id).collect::<Vec<_>>(), [ids[2]]);
+    for id in &ids[..2] {
+        let mut rows = Vec::new();
+        let query = Query { id: Some(*id), ..Query::default() };
+        store.list(&query, &mut |row| rows.push(row)).unwrap();
+        assert_eq!(rows[0].state, State::Parked);
+        assert!(rows[0].reason.contains("has 2000000"), "{}", rows[0].reason);
+    }
 }
 
 /// Who creates a session while another forgets its id waits for the numbers that are noted of it.

@@ -6,8 +6,8 @@ use super::{Bench, HOUR, step};
 use crate::error::StoreError;
 use crate::row::State;
 use crate::store::{
-    Awaits, Change, Commit, Effect, INBOX, Lease, NewEffect, NewMessage, NewSession, Next, Outcome,
-    Release, Sent, Store,
+    Awaits, Change, Commit, Effect, INBOX, LARGEST, LEASED, Lease, NewEffect, NewMessage,
+    NewSession, Next, Outcome, Release, Sent, Store,
 };
 
 /// What was taken is known by its key until it is swept, and only what was taken is swept.
@@ -209,4 +209,56 @@ pub fn law_16_a_forgotten_session_stays_gone(store: &dyn Store) {
         store.forget(Duration::ZERO).unwrap();
         assert!(store.load(new.id).unwrap().is_none(), "it is forgotten");
     }
+}
+
+/// What is too large is refused, and a lease hands out no more than it may.
+pub fn law_17_a_lease_has_a_limited_size(store: &dyn Store) {
+    let bench = Bench::new(store);
+    let (most, more) = (vec![7; LARGEST], vec![7; LARGEST + 1]);
+    let large = |image: &[u8]| NewSession { image: image.to_vec(), ..bench.new_session() };
+    refused(store.create(&[bench.new_session(), large(&more)]));
+    let id = bench.session();
+    let lease = bench.one(HOUR);
+    let message =
+        |key: &str, body: &[u8]| NewMessage { to: id, key: key.into(), body: body.into() };
+    refused(store.send(&[message("good", b""), message("k", &most)]));
+    let effect = NewEffect { topic: "do".into(), body: most.clone() };
+    for wrong in [
+        Commit { image: Some(more.clone()), ..step(&lease, Next::Ready) },
+        Commit { said: Some("\"".repeat(LARGEST + 1)), ..step(&lease, Next::Ready) },
+        Commit { messages: vec![message("k", &most)], ..step(&lease, Next::Ready) },
+        Commit { effects: vec![effect], ..step(&lease, Next::Ready) },
+    ] {
+        refused(store.commit(&[wrong], HOUR));
+    }
+    assert_eq!(bench.commit(&step(&lease, Next::Message(None))), Outcome::Stored);
+    // Messages: until these are too many bytes, but one at least, and the others later.
+    let keys = ["a", "b", "c", "d"];
+    let half = &most[..LARGEST / 2 + 1];
+    for key in keys {
+        store.send(&[message(key, if key == "c" { &most[1..] } else { half })]).unwrap();
+    }
+    let mut seen = Vec::new();
+    for _ in 0..keys.len() {
+        let lease = bench.one(HOUR);
+        let size: usize = lease.inbox.iter().map(|message| message.body.len()).sum();
+        assert!(size <= 2 * LARGEST, "{size}");
+        seen.extend(lease.inbox.iter().map(|message| message.key.clone()));
+        assert_eq!(bench.commit(&step(&lease, Next::Message(None))), Outcome::Stored);
+        if seen.len() == keys.len() {
+            break;
+        }
+    }
+    assert_eq!(seen, keys);
+    // Sessions, likewise.
+    let ids: Vec<_> = (0..6).map(|_| large(&most)).collect();
+    for new in &ids {
+        assert_eq!(store.create(std::slice::from_ref(new)).unwrap(), [true]);
+    }
+    let first = bench.lease(HOUR);
+    assert_eq!(first.len(), LEASED / LARGEST, "as many as there is room for");
+    assert_eq!(bench.lease(HOUR).len(), ids.len() - first.len());
+    let ids: Vec<_> = ids.iter().map(|new| new.id).collect();
+    store.change(&ids, &Change::Cancel("enough".into())).unwrap();
+    store.forget(Duration::ZERO).unwrap();
 }

@@ -86,15 +86,16 @@ UPDATE leno_session c SET due = n.n + $3, state = 1, worker = $4,
     token = greatest(0, least(c.token, 9223372034707292159)) + 1 + (random() * 2147483646)::int8
 FROM (SELECT leno_now() AS n) n, ",
             $from,
-            "(SELECT s.id, s.state FROM unnest($1::text[], $2::int8[]) k(kind, version), LATERAL
-        (SELECT id, state FROM leno_session WHERE kind = k.kind AND version <= k.version AND due <= (SELECT leno_now())
+            "(SELECT q.id, q.state, sum(q.size) OVER (ORDER BY q.due, q.id) - q.size AS before FROM
+    (SELECT s.id, s.state, s.due, s.size FROM unnest($1::text[], $2::int8[]) k(kind, version), LATERAL
+        (SELECT id, state, due, octet_length(image) AS size FROM leno_session WHERE kind = k.kind AND version <= k.version AND due <= (SELECT leno_now())
             ",
             $which,
             " ORDER BY due LIMIT $5 FOR UPDATE SKIP LOCKED) s
-        LIMIT $5) s
-WHERE c.id = s.id
-RETURNING c.id, c.kind, c.version, c.token, c.sequence, c.awaits, c.until <= n.n, c.image,
-    s.state = 1, c.attempts"
+        LIMIT $5) q) s
+WHERE c.id = s.id AND s.before < 33554432
+RETURNING c.id, c.kind, c.version, c.token, c.sequence, c.awaits, c.until <= n.n,
+    CASE WHEN octet_length(c.image) <= 8388608 THEN c.image END, s.state = 1, c.attempts, octet_length(c.image)::int8"
         )
     };
 }
@@ -111,6 +112,14 @@ pub(super) const UNREAD: &str = "
 SELECT i.id, i.number, i.key, i.body FROM unnest($1::bytea[]) s(id), LATERAL
     (SELECT id, number, key, body FROM leno_inbox WHERE id = s.id AND NOT taken ORDER BY number LIMIT $2) i
 ORDER BY i.number";
+
+/// The same, up to the one with which those of a session have $3 bytes.
+pub(super) const UNREAD_WITHIN: &str = "
+SELECT i.id, i.number, i.key, CASE WHEN m.size <= $3 THEN i.body END, m.size FROM unnest($1::bytea[]) s(id), LATERAL
+    (SELECT number, size, sum(size) OVER (ORDER BY number) - size AS before FROM
+        (SELECT number, (octet_length(key) + octet_length(body))::int8 AS size FROM leno_inbox
+            WHERE id = s.id AND NOT taken ORDER BY number LIMIT $2) o) m, leno_inbox i
+WHERE i.number = m.number AND m.before < $3 ORDER BY i.number";
 
 /// Rows are locked in the order of their ids, so that two that lock several do not wait for each other.
 pub(super) const LOCK: &str =

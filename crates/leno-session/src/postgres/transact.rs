@@ -15,8 +15,8 @@ use crate::clock::millis;
 use crate::id::SessionId;
 use crate::row::State;
 use crate::store::{
-    Awaits, Commit, Held, INBOX, Lease, Message, NewMessage, Next, Outcome, Release, Result, Sent,
-    Want,
+    Awaits, Commit, Held, INBOX, LARGEST, Lease, Message, NewMessage, Next, Outcome, Release,
+    Result, Sent, Want,
 };
 
 pub(super) fn outcome(is_stored: bool) -> Outcome {
@@ -92,22 +92,44 @@ fn leased(wire: &mut Wire, found: &[Found]) -> Result<Vec<Lease>> {
         sequence: number(row, 4),
         awaits: awaited(row.get(5)),
         is_due: row.get(6),
-        image: row.get(7),
+        image: row.get::<_, Option<Vec<u8>>>(7).unwrap_or_default(),
         inbox: Vec::new(),
         was_lost: row.get(8),
         attempts: u32::try_from(number(row, 9)).unwrap_or(u32::MAX),
     };
-    let mut leases: Vec<Lease> = found.iter().map(lease).collect();
+    // What is stored of these is too large to be read.
+    let mut large: Vec<(SessionId, i64)> = Vec::new();
+    let mut leases = Vec::new();
+    for row in found {
+        match row.get(10) {
+            size if size <= LARGEST as i64 => leases.push(lease(row)),
+            size => large.push((id_at(row, 0), size)),
+        }
+    }
     let waiting = leases.iter().filter(|lease| lease.awaits == Awaits::Message);
     let waiting: Vec<SessionId> = waiting.map(|lease| lease.id).collect();
     if !waiting.is_empty() {
         let mut inboxes: HashMap<SessionId, Vec<Message>> = HashMap::new();
-        for row in wire.ask(schema::UNREAD, &[&bytes(&waiting), &(INBOX as i64)])? {
-            inboxes.entry(id_at(&row, 0)).or_default().push(message_of(&row));
+        let params: [&(dyn ToSql + Sync); 3] =
+            [&bytes(&waiting), &(INBOX as i64), &(LARGEST as i64)];
+        for row in wire.ask(schema::UNREAD_WITHIN, &params)? {
+            match row.get(4) {
+                size if size <= LARGEST as i64 => {
+                    inboxes.entry(id_at(&row, 0)).or_default().push(message_of(&row));
+                }
+                size => large.push((id_at(&row, 0), size)),
+            }
         }
         for lease in &mut leases {
             lease.inbox = inboxes.remove(&lease.id).unwrap_or_default();
         }
+    }
+    for (id, size) in large {
+        leases.retain(|lease| lease.id != id);
+        let reason = format!(
+            "quarantined: its image or a message has {size} bytes, of which {LARGEST} are the most"
+        );
+        wire.ask(schema::QUARANTINE, &[&bytes(&[id]), &reason])?;
     }
     Ok(leases)
 }

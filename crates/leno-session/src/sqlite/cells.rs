@@ -8,7 +8,7 @@ use rusqlite::types::ValueRef;
 use crate::clock::{FAR, shown};
 use crate::id::SessionId;
 use crate::row::{Row, State};
-use crate::store::{Awaits, Effect, Message};
+use crate::store::{Awaits, Effect, LARGEST, Message};
 
 /// What is wrong with a row.
 pub(super) type Damage = String;
@@ -43,6 +43,15 @@ impl Strict<'_, '_> {
             let name = self.0.as_ref().column_name(index).unwrap_or("?").to_owned();
             format!("`{name}` is damaged: {number} is out of range")
         })
+    }
+
+    /// Whether what has the size in this cell may be read.
+    pub(super) fn fits(&self, index: usize) -> Result<(), Damage> {
+        let size = self.0.get::<_, i64>(index).unwrap_or(0);
+        if size <= LARGEST as i64 {
+            return Ok(());
+        }
+        Err(format!("it has {size} bytes, of which {LARGEST} are the most"))
     }
 
     pub(super) fn version(&self, index: usize) -> Result<u32, Damage> {

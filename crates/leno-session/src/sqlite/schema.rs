@@ -108,12 +108,14 @@ SELECT EXISTS(SELECT 1 FROM leno_session
 /// Those that can be leased, by kind, version, now, up to when ready ones are looked for, and how many. No `UPDATE` with a
 /// `RETURNING`: that makes two tables for a moment, which takes longer than all the rest.
 pub(super) const DUE: &str = "
-SELECT number, id, version, token, sequence, effects, awaits, until, image, state, attempts FROM leno_session
+SELECT number, id, version, token, sequence, effects, awaits, until,
+    iif(octet_length(image) <= 8388608, image, NULL), state, attempts, octet_length(image) FROM leno_session
 WHERE kind = ?1 AND version <= ?2 AND due <= ?4 AND (due <= ?3 OR state = 0) ORDER BY due LIMIT ?5";
 
 /// The same for the one session of id ?5.
 pub(super) const DUE_ONE: &str = "
-SELECT number, id, version, token, sequence, effects, awaits, until, image, state, attempts FROM leno_session
+SELECT number, id, version, token, sequence, effects, awaits, until,
+    iif(octet_length(image) <= 8388608, image, NULL), state, attempts, octet_length(image) FROM leno_session
 WHERE id = ?5 AND kind = ?1 AND version <= ?2 AND due <= ?4 AND (due <= ?3 OR state = 0)";
 
 /// One that cannot be read. Everything else stays as it is, for those who want to know.
@@ -134,6 +136,15 @@ pub(super) const PLACE: &str = "SELECT number, effects FROM leno_session WHERE i
 
 pub(super) const UNREAD: &str = "
 SELECT number, key, body FROM leno_inbox WHERE session = ?1 AND taken = 0 ORDER BY number LIMIT ?2";
+
+/// The same, up to the one with which they have ?3 bytes. Sizes are looked at without what has them.
+pub(super) const UNREAD_WITHIN: &str = "
+SELECT i.number, i.key, iif(m.size <= ?3, i.body, NULL), m.size FROM
+    (SELECT number, size, sum(size) OVER (ORDER BY number) - size AS before FROM
+        (SELECT number, octet_length(key) + octet_length(body) AS size FROM leno_inbox
+            WHERE session = ?1 AND taken = 0 ORDER BY number LIMIT ?2)) m
+    CROSS JOIN leno_inbox i ON i.number = m.number
+WHERE m.before < ?3 ORDER BY i.number";
 
 pub(super) const HAS_MAIL: &str =
     "SELECT EXISTS(SELECT 1 FROM leno_inbox WHERE session = ?1 AND taken = 0)";

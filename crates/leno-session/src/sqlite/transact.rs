@@ -11,8 +11,8 @@ use crate::clock::{FAR, millis, now};
 use crate::id::SessionId;
 use crate::row::State;
 use crate::store::{
-    Awaits, Commit, Effect, HIGHEST, INBOX, Known, Lease, NewMessage, Next, Outcome, Release, Sent,
-    Want,
+    Awaits, Commit, Effect, HIGHEST, INBOX, Known, LARGEST, LEASED, Lease, NewMessage, Next,
+    Outcome, Release, Sent, Want,
 };
 
 type Result<T> = rusqlite::Result<T>;
@@ -46,6 +46,7 @@ pub(super) fn lease(
     let (due, horizon) = (now + millis(want.ttl), horizon(connection, now)?);
     let mut take = connection.prepare_cached(schema::LEASE)?;
     let mut leases: Vec<(i64, Lease)> = Vec::new();
+    let mut size = 0;
     for known in &want.build {
         // The number is the table's own key, which holds nothing but numbers.
         let make = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, read(&Strict(row), known, now)));
@@ -57,7 +58,17 @@ pub(super) fn lease(
             None => {
                 let left = i64::try_from(want.most - leases.len()).unwrap_or(i64::MAX);
                 let params = params![known.kind, known.version, now, horizon, left];
-                all(connection, schema::DUE, params, make)?
+                let mut due = connection.prepare_cached(schema::DUE)?;
+                let (mut rows, mut found) = (due.query(params)?, Vec::new());
+                // The rest stays due.
+                while size < LEASED
+                    && let Some(row) = rows.next()?
+                {
+                    let (number, readable): (i64, Readable) = make(row)?;
+                    size += readable.as_ref().map_or(0, |(_, lease)| lease.image.len());
+                    found.push((number, readable));
+                }
+                found
             }
         };
         for (number, found) in found {
@@ -79,8 +90,12 @@ pub(super) fn lease(
     let mut granted = Vec::with_capacity(leases.len());
     for (number, mut lease) in leases {
         if lease.awaits == Awaits::Message {
-            let params = params![number, INBOX as i64];
-            let inbox = all(connection, schema::UNREAD, params, |row| Ok(Strict(row).message()))?;
+            let params = params![number, INBOX as i64, LARGEST as i64];
+            let message = |row: &rusqlite::Row<'_>| {
+                let row = Strict(row);
+                Ok(row.fits(3).and_then(|()| row.message()))
+            };
+            let inbox = all(connection, schema::UNREAD_WITHIN, params, message)?;
             match inbox.into_iter().collect::<std::result::Result<_, Damage>>() {
                 Ok(inbox) => lease.inbox = inbox,
                 Err(damage) => {
@@ -96,6 +111,7 @@ pub(super) fn lease(
 
 /// A session that can be leased, and where it is.
 fn read(row: &Strict<'_, '_>, known: &Known, now: i64) -> Readable {
+    row.fits(11)?;
     let effects = row.count(5)?;
     let lease = Lease {
         id: row.id(1)?,
