@@ -1,10 +1,12 @@
 //! Wakers and policies that misbehave: others are woken and served, and nothing is called under a lock.
 #![forbid(unsafe_code)]
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::pin::pin;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::task::{Context, Wake, Waker};
@@ -12,8 +14,9 @@ use std::time::Duration;
 
 use leno_io::memory::{Link, Network};
 use leno_io::net::resolve_async;
+use leno_kernel::bell::Bell;
 use leno_kernel::policy::{Choice, ChoiceKind, Policy, Ready};
-use leno_kernel::{Co, LocalSystem, block_on};
+use leno_kernel::{Co, LocalSystem, Platform, RealTime, Time, block_on};
 
 /// A payload whose `Drop` panics.
 struct Payload;
@@ -169,4 +172,49 @@ fn a_policy_that_uses_the_network_that_asks_it_is_refused() {
 fn a_policy_that_panics_leaves_a_network_as_it_was() {
     assert_eq!(writes(|_| panic!("a policy panics")), Err("a policy panics".to_owned()));
     assert_eq!(writes(|_| 1), Ok(()));
+}
+
+/// A clock that panics when it is asked while this is set.
+struct Clock(RealTime, Rc<Cell<bool>>);
+
+impl Platform for Clock {
+    fn now(&self) -> Time {
+        assert!(!self.1.get(), "the clock fails");
+        self.0.now()
+    }
+
+    fn idle(&self, bell: &Bell, deadline: Option<Time>) {
+        self.0.idle(bell, deadline);
+    }
+
+    fn is_virtual(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn a_peer_learns_of_the_end_although_the_clock_panics() {
+    let fails = Rc::new(Cell::new(false));
+    let system = LocalSystem::builder().platform(Clock(RealTime::new(), fails.clone())).build();
+    let ended = system.spawn(move || {
+        let network = Network::new();
+        let listener = network.host("server").listen(80).unwrap();
+        let near = network.host("client").connect("server:80").unwrap();
+        let (mut far, _) = listener.accept().unwrap();
+        (&near).write_all(b"x").unwrap();
+        let drops = |dropped: &mut dyn FnMut()| {
+            fails.set(true);
+            assert!(catch_unwind(AssertUnwindSafe(dropped)).is_err(), "what it raises goes on");
+            fails.set(false);
+        };
+        let (mut near, mut listener) = (Some(near), Some(listener));
+        drops(&mut || drop(near.take()));
+        drops(&mut || drop(listener.take()));
+        let mut all = Vec::new();
+        far.read_to_end(&mut all).unwrap();
+        assert_eq!(all, b"x");
+        assert!(network.host("server").listen(80).is_ok(), "the port is free");
+    });
+    system.run().unwrap();
+    ended.join().unwrap();
 }

@@ -261,8 +261,7 @@ impl Operation for Connect {
 impl Drop for Connect {
     fn drop(&mut self) {
         if let Stage::Returning(_, Ok(at)) = self.stage {
-            let now = common_now();
-            self.network.inner.with(|state| {
+            self.network.inner.close(|state, now| {
                 state.sever(at.connection, now);
                 state.close(at, now);
             });

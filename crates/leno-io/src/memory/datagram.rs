@@ -246,9 +246,9 @@ impl Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        self.inner().point(Kind::Close);
         let (host, port) = (self.host, self.address.port());
-        let mail = self.inner().with(|state| state.hosts[host].sockets.remove(&port));
+        let mut mail = None;
+        self.inner().close_at_point(|state, _| mail = state.hosts[host].sockets.remove(&port));
         drop(mail);
     }
 }

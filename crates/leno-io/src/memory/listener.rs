@@ -222,10 +222,8 @@ impl Ear {
 
 impl Drop for Ear {
     fn drop(&mut self) {
-        self.network.inner.point(Kind::Close);
-        let now = common_now();
         let (host, port) = (self.host, self.address.port());
-        self.network.inner.with(|state| state.stop_listening(host, port, now));
+        self.network.inner.close_at_point(|state, now| state.stop_listening(host, port, now));
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use leno_kernel::log::Operation as Kind;
 use leno_kernel::user;
-use leno_kernel::{common_now, thread_number, world};
+use leno_kernel::{Time, common_now, thread_number, world};
 
 use super::ambient;
 use super::error::error;
@@ -249,6 +249,34 @@ impl Inner {
         user::wake_all(wakes);
         user::discard_all(unused);
         result.unwrap_or_else(|panic| panic.resume())
+    }
+
+    /// Closes something in a destructor. The clock is user code: if it panics, the network goes by the last time that
+    /// it knows, and what it has raised goes on once all is closed and woken.
+    pub(super) fn close(&self, close: impl FnOnce(&mut State, Time)) {
+        self.close_by(common_now, close);
+    }
+
+    /// The same with a point before it.
+    pub(super) fn close_at_point(&self, close: impl FnOnce(&mut State, Time)) {
+        let now = || {
+            self.point(Kind::Close);
+            common_now()
+        };
+        self.close_by(now, close);
+    }
+
+    fn close_by(&self, now: impl FnOnce() -> Time, close: impl FnOnce(&mut State, Time)) {
+        let now = user::call(now);
+        self.with(|state| {
+            let now = *now.as_ref().unwrap_or(&state.latest);
+            close(state, now);
+        });
+        if let Err(raised) = now
+            && !std::thread::panicking()
+        {
+            raised.resume();
+        }
     }
 
     pub(super) fn is_local(&self) -> bool {

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use leno_kernel::{Object, Sign, Waiter};
+use leno_kernel::{Object, Sign, Time, Waiter};
 
 use super::connection::Connection;
 use super::line::{Key, Line};
@@ -73,6 +73,8 @@ pub(super) struct State {
     pub(super) wakes: Vec<Waiter>,
     /// Not to be woken, but dropped when the lock is released.
     pub(super) unused: Vec<Waiter>,
+    /// When someone has tried something last.
+    pub(super) latest: Time,
     is_local: bool,
     next: u64,
 }
@@ -115,9 +117,16 @@ impl State {
             healing: Line::default(),
             wakes: Vec::new(),
             unused: Vec::new(),
+            latest: Time::START,
             is_local,
             next: 0,
         }
+    }
+
+    /// Someone tries something at this time.
+    pub(super) fn at(&mut self, now: Time) -> &mut State {
+        self.latest = self.latest.max(now);
+        self
     }
 
     pub(super) fn sign(&self, name: String) -> Arc<Sign> {

@@ -123,7 +123,7 @@ impl Inner {
         loop {
             standing.leave();
             let now = common_now();
-            let tried = self.with(|state| match operation.attempt(state, now) {
+            let tried = self.with(|state| match operation.attempt(state.at(now), now) {
                 Attempt::Done(result) => Err(result),
                 Attempt::Later(_) if deadline.is_some_and(|deadline| deadline <= now) => {
                     Err(Err(operation.late()))
@@ -177,7 +177,7 @@ impl Inner {
             world::point(operation.kind().0, operation.kind().1);
         }
         let now = common_now();
-        match self.with(|state| operation.attempt(state, now)) {
+        match self.with(|state| operation.attempt(state.at(now), now)) {
             Attempt::Done(result) => {
                 self.ends(&operation, &result);
                 result
@@ -299,7 +299,7 @@ impl<O: Operation + Unpin> Future for Waiting<'_, O> {
         this.alarm = None;
         this.standing.leave();
         let now = common_now();
-        let tried = network.with(|state| match this.operation.attempt(state, now) {
+        let tried = network.with(|state| match this.operation.attempt(state.at(now), now) {
             Attempt::Done(result) => Err(result),
             Attempt::Later(_) if this.limit.is_some_and(|limit| limit <= now) => {
                 Err(Err(this.operation.late()))

@@ -348,10 +348,8 @@ impl Socket {
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        self.inner().point(Kind::Close);
-        let now = common_now();
         let is_abrupt = self.is_abrupt.load(Relaxed);
-        self.inner().with(|state| {
+        self.inner().close_at_point(|state, now| {
             if is_abrupt {
                 state.abandon(self.at, now);
             }
