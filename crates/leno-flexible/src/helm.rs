@@ -258,7 +258,8 @@ pub(crate) fn sweep(shared: &Arc<Shared>) {
 }
 
 /// Ends a system, and waits until its bodies are dropped, unless one of them does this itself, a future, a coroutine
-/// that is to exit, or code that is called by whoever steers: then that one sees to it.
+/// that is to exit, or code that is called by one who steers this system or another: then whoever has the helm sees to
+/// it.
 pub(crate) fn stop_and_sweep(shared: &Arc<Shared>) {
     shared.operate_as_scheduler(Table::stop);
     if turn::coroutine(shared).is_some() {
@@ -277,7 +278,8 @@ pub(crate) fn stop_and_sweep(shared: &Arc<Shared>) {
         if is_taken {
             return sweep(shared);
         }
-        if waiter.is_none() || turn::is_steering(shared) {
+        // Nor does one that steers another system wait: two of them could wait for each other.
+        if waiter.is_none() || turn::is_steering_any() {
             return;
         }
         // One that is to exit may be what the one who steers waits for, to end its own system.

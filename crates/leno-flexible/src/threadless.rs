@@ -21,8 +21,9 @@ use crate::{AsyncMe, Failure, Flexible, Snapshot, System, SystemBuilder, helm};
 /// the process does, which costs what waking a thread costs: so do not kick or prod one that has nothing to do.
 /// A body that blocks its thread blocks its system.
 ///
-/// Dropping it drops all bodies, and waits for that, unless one of them drops it; whoever waits for one
-/// gets an error.
+/// Dropping it drops all bodies; whoever waits for one gets an error. It waits until they are dropped, unless it is
+/// dropped by one of them, by code that is called by a thread which runs this or another such system, or by a coroutine
+/// that is to exit: then the thread that runs it drops them.
 ///
 /// # Examples
 /// ```

@@ -170,6 +170,16 @@ pub(crate) fn is_steering(shared: &Arc<Shared>) -> bool {
     .is_some()
 }
 
+/// Whether the calling code was called by one who steers any system.
+#[inline(never)]
+pub(crate) fn is_steering_any() -> bool {
+    with(&STEERED, |steered| {
+        let own = (!steered.is_empty()).then(here)?;
+        steered.iter().any(|(co, _)| *co == own).then_some(())
+    })
+    .is_some()
+}
+
 fn here() -> Option<Co> {
     who().map(|(co, _)| co)
 }

@@ -271,3 +271,29 @@ fn two_systems_whose_coroutines_drop_each_other_end() {
         assert_eq!(drops.state(), State::Terminated);
     });
 }
+
+/// Each of two threads runs a system, a body of which drops the other system.
+#[test]
+fn two_threadless_systems_whose_bodies_drop_each_other_end() {
+    in_time(|| {
+        let (enter, entered) = mpsc::channel();
+        let run = |system: Threadless| {
+            let (leave, left) = mpsc::channel::<Threadless>();
+            let (left, enter) = (Mutex::new(left), enter.clone());
+            let drops = system.create("drops", move |_: AsyncMe<(), ()>| async move {
+                enter.send(()).unwrap();
+                let other = left.lock().unwrap().recv().unwrap();
+                drop(other);
+            });
+            (system, leave, thread::spawn(move || drops.call(())))
+        };
+        let (one, leave_one, call_one) = run(Threadless::new());
+        let (two, leave_two, call_two) = run(Threadless::new());
+        (0..2).for_each(|_| entered.recv().unwrap());
+        leave_one.send(two).unwrap();
+        leave_two.send(one).unwrap();
+        for call in [call_one, call_two] {
+            let _ = call.join().unwrap();
+        }
+    });
+}
