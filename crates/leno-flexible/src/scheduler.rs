@@ -230,8 +230,10 @@ fn turn(shared: &Shared, id: Id, co: Co) -> Left {
             shared.operate_as_scheduler(|table| table.left(id, false));
         }
         Ok(Back::Yielded) => {
-            shared.operate_as_scheduler(|table| table.left(id, true));
-            return Left::Yielded;
+            // Else the sink has it, and it goes on at once: its turn has ended, but what it does has not.
+            if shared.operate_as_scheduler(|table| table.left(id, true)) {
+                return Left::Yielded;
+            }
         }
         // What has ended has said so; and one that is to exit is the core's, and will.
         Ok(_) | Err(_) => {}

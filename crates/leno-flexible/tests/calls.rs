@@ -357,3 +357,28 @@ fn a_body_that_runs_out_of_turn_is_refused() {
         });
     }
 }
+
+/// Its coroutine is idle for the table by then, and nobody calls it.
+#[test]
+fn code_of_users_that_yields_after_a_turn_has_ended_goes_on() {
+    in_time(|| {
+        let (tell, told) = mpsc::channel();
+        let system = System::builder()
+            .observer(move |event| {
+                if matches!(event.what, What::Applied(Rule::Passivate)) {
+                    (0..3).for_each(|_| leno_kernel::yield_now());
+                    tell.send(leno_kernel::current_stack().is_some()).unwrap();
+                }
+            })
+            .build();
+        let passive = system.create("passive", |me: &mut Me<(), ()>| {
+            loop {
+                me.passivate();
+            }
+        });
+        passive.kick().unwrap();
+        told.recv().unwrap();
+        passive.kick().unwrap();
+        told.recv().unwrap();
+    });
+}

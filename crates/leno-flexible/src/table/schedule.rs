@@ -127,16 +127,16 @@ impl Table {
     }
 
     /// The active coroutine has stopped running without an operation of the system: it waits for
-    /// something outside, or (`is_ready`) has let others run.
-    pub(crate) fn left(&mut self, id: Id, is_ready: bool) {
-        if !self.is_active(id) {
-            return;
+    /// something outside, or (`is_ready`) has let others run. Not if it had ended its turn before, and code of users
+    /// that is called after that has done so. Whether it was active.
+    pub(crate) fn left(&mut self, id: Id, is_ready: bool) -> bool {
+        let was_active = self.is_active(id);
+        match is_ready {
+            _ if !was_active => {}
+            true => self.yield_now(id),
+            false => self.park(id),
         }
-        if is_ready {
-            self.yield_now(id);
-        } else {
-            self.park(id);
-        }
+        was_active
     }
 
     /// It waits for something outside.
