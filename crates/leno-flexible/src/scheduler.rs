@@ -247,8 +247,9 @@ fn woken(shared: &Shared, co: Co) {
         let id = table.of_co(co)?;
         Some(table.came_back(id))
     });
-    if came_back == Some(false) {
-        // Nothing has happened that it waits for: it looks, and parks again.
+    if came_back != Some(true) {
+        // Nothing has happened that it waits for: it looks, and parks again. Or code of users goes on that it has called
+        // after its turn, or its body, had ended.
         let _ = attach(co);
     }
 }

@@ -382,3 +382,22 @@ fn code_of_users_that_yields_after_a_turn_has_ended_goes_on() {
         told.recv().unwrap();
     });
 }
+
+/// Its coroutine has ended for the table by then.
+#[test]
+fn a_hook_that_yields_after_a_body_has_ended_goes_on() {
+    in_time(|| {
+        let (tell, told) = mpsc::channel();
+        let tell = Mutex::new(tell);
+        let system = System::builder()
+            .on_failure(move |_| {
+                (0..3).for_each(|_| leno_kernel::yield_now());
+                leno_kernel::sleep(Duration::from_millis(1));
+                tell.lock().unwrap().send(()).unwrap();
+            })
+            .build();
+        let fails = system.create("fails", |_: &mut Me<(), ()>| panic!("a body panics"));
+        fails.kick().unwrap();
+        told.recv().unwrap();
+    });
+}
