@@ -497,6 +497,12 @@ impl Store for Memory {
         let mut tables = self.tables();
         let now = now();
         let due = tables.effects.values_mut().filter(|stored| stored.due <= now).take(most);
+        let mut size = 0;
+        let due = due.take_while(|stored| {
+            let is_room = size < LEASED;
+            size += stored.effect.topic.len() + stored.effect.body.len();
+            is_room
+        });
         let effects = due.map(|stored| {
             stored.due = now + millis(ttl);
             stored.effect.clone()

@@ -40,7 +40,7 @@
 //!     sequences: commits, renewals and confirmations that belong to the forgotten one change nothing.
 //! 17. *A lease has a limited size.* An image, message, effect or text of more than [`LARGEST`] bytes is refused. A lease
 //!     hands out sessions until their images have [`LEASED`] bytes, and messages of each until these have [`LARGEST`], but
-//!     one at least. A session that is stored with more, by whatever means, is quarantined by itself.
+//!     one at least; effects are handed out until these have [`LEASED`]. A session that is stored with more, by whatever means, is quarantined by itself.
 //!
 //! [`crate::laws`] checks these against any store.
 
@@ -142,7 +142,7 @@ pub(crate) const HIGHEST: u64 = 1 << 62;
 /// How many bytes an image, a message with its key, an effect or a text may have.
 pub const LARGEST: usize = 8 << 20;
 
-/// After how many bytes of images a lease hands out no more sessions.
+/// After how many bytes of images a lease hands out no more sessions, and of effects no more of these.
 pub const LEASED: usize = 4 * LARGEST;
 
 /// A message in a session's inbox.

@@ -250,6 +250,25 @@ pub fn law_17_a_lease_has_a_limited_size(store: &dyn Store) {
         }
     }
     assert_eq!(seen, keys);
+    // Effects, likewise.
+    let other = bench.session();
+    let lease = bench.one(HOUR);
+    let effect = |n| NewEffect { topic: "do".into(), body: vec![n; LARGEST - 2] };
+    let effects = (0..6).map(effect).collect();
+    assert_eq!(bench.commit(&Commit { effects, ..step(&lease, Next::Done) }), Outcome::Stored);
+    let mut told = Vec::new();
+    for _ in 0..100 {
+        let effects = store.outbox(1000, HOUR).unwrap();
+        let size: usize = effects.iter().map(|effect| effect.body.len()).sum();
+        assert!(size < LEASED + LARGEST, "{size}");
+        let ours = effects.iter().filter(|effect| effect.session == other);
+        told.extend(ours.map(|effect| (effect.session, effect.sequence)));
+        if told.len() == 6 {
+            break;
+        }
+    }
+    assert_eq!(told.len(), 6, "all are handed out");
+    store.confirm(&told).unwrap();
     // Sessions, likewise.
     let ids: Vec<_> = (0..6).map(|_| large(&most)).collect();
     for new in &ids {

@@ -247,8 +247,10 @@ SELECT count(*) FROM old";
 
 pub(super) const OUTBOX: &str = "
 UPDATE leno_effect c SET due = leno_now() + $1
-FROM (SELECT number FROM leno_effect WHERE due <= (SELECT leno_now()) ORDER BY number LIMIT $2 FOR UPDATE SKIP LOCKED) s
-WHERE c.number = s.number RETURNING c.number, c.id, c.sequence, c.topic, c.body";
+FROM (SELECT q.number, sum(q.size) OVER (ORDER BY q.number) - q.size AS before FROM
+    (SELECT number, octet_length(topic) + octet_length(body) AS size FROM leno_effect
+        WHERE due <= (SELECT leno_now()) ORDER BY number LIMIT $2 FOR UPDATE SKIP LOCKED) q) s
+WHERE c.number = s.number AND s.before < 33554432 RETURNING c.number, c.id, c.sequence, c.topic, c.body";
 
 pub(super) const CONFIRM: &str = "
 DELETE FROM leno_effect c USING unnest($1::bytea[], $2::int8[]) v(id, sequence)

@@ -231,8 +231,14 @@ UPDATE leno_forgotten SET (token, effects) = (
 
 pub(super) const FORGET: &str = "DELETE FROM leno_session WHERE number = ?1";
 
+/// So many at most, up to the one with which they have ?3 bytes. Sizes are looked at without what has them.
 pub(super) const OUTBOX: &str = "
-SELECT number, id, sequence, topic, body FROM leno_effect WHERE due <= ?1 ORDER BY number LIMIT ?2";
+SELECT e.number, e.id, e.sequence, e.topic, e.body FROM
+    (SELECT number, sum(size) OVER (ORDER BY number) - size AS before FROM
+        (SELECT number, octet_length(topic) + octet_length(body) AS size FROM leno_effect
+            WHERE due <= ?1 ORDER BY number LIMIT ?2)) m
+    CROSS JOIN leno_effect e ON e.number = m.number
+WHERE m.before < ?3 ORDER BY e.number";
 
 pub(super) const LEND: &str = "UPDATE leno_effect SET due = ?2 WHERE number = ?1";
 

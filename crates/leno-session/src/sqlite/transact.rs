@@ -155,7 +155,7 @@ pub(super) fn outbox(connection: &Connection, most: usize, ttl: Duration) -> Res
         Ok((row.get::<_, i64>(0)?, Strict(row).effect(), Strict(row).id(1)))
     };
     loop {
-        let found = all(connection, schema::OUTBOX, params![now, most], make)?;
+        let found = all(connection, schema::OUTBOX, params![now, most, LEASED as i64], make)?;
         let is_over = found.is_empty();
         let mut effects = Vec::with_capacity(found.len());
         for (number, effect, id) in found {
