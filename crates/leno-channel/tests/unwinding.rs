@@ -288,3 +288,42 @@ fn a_notification_is_heard_although_a_lockers_waker_takes_the_wake() {
     system.run().unwrap();
     told.join().unwrap();
 }
+
+/// A clock that uses a channel whenever it is asked whether its time is virtual, once its system is made.
+struct Uses(RealTime, leno_channel::shared::Sender<u32>, Rc<Cell<bool>>);
+
+impl Platform for Uses {
+    fn now(&self) -> Time {
+        self.0.now()
+    }
+
+    fn idle(&self, bell: &Bell, deadline: Option<Time>) {
+        self.0.idle(bell, deadline);
+    }
+
+    fn is_virtual(&self) -> bool {
+        if self.2.get() {
+            let _ = self.1.try_send(1);
+        }
+        false
+    }
+}
+
+#[test]
+fn no_clock_is_asked_while_a_channel_is_locked() {
+    let (tx, rx) = leno_channel::shared::channel();
+    let is_armed = Rc::new(Cell::new(false));
+    let clock = Uses(RealTime::new(), tx.clone(), is_armed.clone());
+    let system = LocalSystem::builder().platform(clock).build();
+    let receives = system.spawn(move || {
+        is_armed.set(true);
+        rx.recv()
+    });
+    let sender = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(10));
+        tx.send(7)
+    });
+    system.run().unwrap();
+    assert!(receives.join().unwrap().is_ok());
+    assert!(sender.join().unwrap().is_ok());
+}
