@@ -10,7 +10,7 @@ use leno::channel::{
 };
 use leno::kernel;
 
-use crate::area::Act;
+use crate::area::{Act, source};
 use crate::bomb::{self, Bomb};
 use crate::canary::violation;
 use crate::world::{self, Cx};
@@ -36,6 +36,10 @@ pub const ACTS: &[Act] = &[
     ("semaphore", semaphore),
     ("condition", condition),
     ("wait_group", wait_group),
+    ("select_source", source::select),
+    ("select_source", source::select),
+    ("source_closes", source::close),
+    ("clock_panics", source::clock),
 ];
 
 type Local = (Sender<Bomb>, Receiver<Bomb>);

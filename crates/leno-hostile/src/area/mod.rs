@@ -19,6 +19,7 @@ pub mod process;
 pub mod ring;
 pub mod scope;
 pub mod session;
+pub mod source;
 pub mod system;
 
 /// An operation: its name and what it does.
