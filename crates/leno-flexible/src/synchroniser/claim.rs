@@ -58,14 +58,24 @@ impl<Q, G> Claim<Q, G> {
 
     /// Grants it, if it is still asked for and `decide` says so.
     pub(super) fn decide(&self, decide: impl FnOnce(&mut Q) -> Option<G>) -> Outcome {
-        let mut stage = self.lock();
-        let Stage::Asked(question) = &mut *stage else { return Outcome::Over };
-        let Some(granted) = decide(question) else { return Outcome::Waits };
-        let question = core::mem::replace(&mut *stage, Stage::Granted(granted));
-        drop(stage);
+        let (outcome, answered) = self.decide_holding(decide);
         // Of users, perhaps: not under the lock, and the desk outlives it.
-        user::discard(question);
-        Outcome::Over
+        user::discard(answered);
+        outcome
+    }
+
+    /// The same under the lock of another claim: what was asked is dropped when that is free.
+    pub(super) fn decide_holding(
+        &self,
+        decide: impl FnOnce(&mut Q) -> Option<G>,
+    ) -> (Outcome, Option<Q>) {
+        let mut stage = self.lock();
+        let Stage::Asked(question) = &mut *stage else { return (Outcome::Over, None) };
+        let Some(granted) = decide(question) else { return (Outcome::Waits, None) };
+        match core::mem::replace(&mut *stage, Stage::Granted(granted)) {
+            Stage::Asked(question) => (Outcome::Over, Some(question)),
+            _ => unreachable!("it is asked for"),
+        }
     }
 
     /// Whether somebody waits for it.

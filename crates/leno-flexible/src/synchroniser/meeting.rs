@@ -17,7 +17,7 @@ use super::claim::{Claim, Outcome};
 use super::desk::{self, Desk};
 use super::ground::Ground;
 use crate::CallError;
-use leno_kernel::user::lock;
+use leno_kernel::user::{self, lock};
 
 /// A meeting has not taken place, or not with all: what was brought, or what those brought who were met, and why.
 ///
@@ -171,9 +171,9 @@ fn meet<A, E>(
     master: &AcceptClaim<A, E>,
     entrant: &EnterClaim<A, E>,
 ) -> Option<Arc<Meeting<A, E>>> {
-    let mut met = None;
+    let (mut met, mut answered) = (None, None);
     master.decide(|accepting| {
-        entrant.decide(|entering| {
+        (_, answered) = entrant.decide_holding(|entering| {
             let gives = accepting.gives.pop_front()?;
             accepting.met.extend(entering.brings.take());
             met = Some(accepting.meeting.clone());
@@ -181,6 +181,7 @@ fn meet<A, E>(
         });
         accepting.gives.is_empty().then(|| core::mem::take(&mut accepting.met))
     });
+    user::discard(answered);
     met
 }
 
