@@ -71,7 +71,7 @@ pub const VARIABLE: &str = "LENO_HOSTILE_AREAS";
 const LEFT_OUT: &[(&str, &str)] = &[
     (
         "flexible",
-        "`403815`, seen once in 300 s: the end of a threadless system waited for ever; not traced",
+        "`403815` and `404905`, in 300 s: the end of a system waited for ever; not traced",
     ),
     (
         "graph",
