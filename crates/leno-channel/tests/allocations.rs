@@ -1,4 +1,5 @@
-//! What waiting costs in memory: nothing, once lines and tickets were used before.
+//! What waiting costs in memory: nothing, once lines and tickets were used before. Not in
+//! `suite`: it has an allocator of its own.
 // Checking tools have allocators of their own.
 #![cfg(not(any(loom, leno_baton, leno_asan, leno_tsan)))]
 

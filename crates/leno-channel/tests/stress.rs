@@ -1,5 +1,6 @@
 //! Threads, coroutines and futures of several systems at the same channels: whatever is sent is
-//! received once, in order. `LENO_STRESS_SECONDS=N` says how long.
+//! received once, in order. `LENO_STRESS_SECONDS=N` says how long. Not in `suite`: the stress leg builds it
+//! with optimisations.
 #![cfg(not(loom))]
 
 use std::collections::HashMap;

@@ -1,7 +1,7 @@
 //! `leno sessions`, as a user calls it, and as a browser does.
 #![forbid(unsafe_code)]
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
@@ -188,11 +188,15 @@ impl Server {
     }
 
     /// As a client with this address, of which loopback has many.
-    fn send_from(&self, client: [u8; 4], request: &str) -> String {
+    fn connect_from(&self, client: [u8; 4]) -> TcpStream {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
         socket.bind(&SocketAddr::from((client, 0)).into()).unwrap();
         socket.connect(&self.address.parse::<SocketAddr>().unwrap().into()).unwrap();
-        let mut stream = TcpStream::from(socket);
+        TcpStream::from(socket)
+    }
+
+    fn send_from(&self, client: [u8; 4], request: &str) -> String {
+        let mut stream = self.connect_from(client);
         stream.write_all(request.as_bytes()).unwrap();
         let mut answer = Vec::new();
         let _reset = stream.read_to_end(&mut answer);
@@ -410,4 +414,30 @@ fn one_clients_flood_does_not_keep_others_out() {
     assert_eq!(status(&from(3)), "303");
     assert!((0..200).any(|_| from(3).contains("Too many dialogues at once.")));
     assert_eq!(status(&from(4)), "303");
+}
+
+/// Connections are counted by client, too: silent ones of one client leave room for others.
+#[test]
+#[cfg_attr(miri, ignore = "starts processes")]
+fn one_clients_silent_connections_do_not_keep_others_out() {
+    let store = Store::new("silent");
+    let server = Server::start(&store);
+    let get = format!("GET / HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n", server.address);
+    // They are closed after some time of silence, and another client would get in then. So what is seen counts if the first
+    // of them is still open.
+    let try_once = || {
+        let mut silent: Vec<_> = (0..300).map(|_| server.connect_from([127, 0, 0, 1])).collect();
+        let answer = server.send_from([127, 0, 0, 2], &get);
+        silent[0].set_nonblocking(true).unwrap();
+        let is_open =
+            silent[0].read(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
+        if is_open {
+            assert_eq!(status(&answer), "200");
+            let mut refusal = String::new();
+            silent.pop().unwrap().read_to_string(&mut refusal).unwrap();
+            assert_eq!(status(&refusal), "429", "{refusal}");
+        }
+        is_open
+    };
+    assert!((0..3).any(|_| try_once()), "others have to wait until silent connections are closed");
 }

@@ -1,4 +1,5 @@
-//! Switching onto a shared stack has two halves: preparing may fail, switching cannot.
+//! Switching onto a shared stack has two halves: preparing may fail, switching cannot. Not in
+//! `suite`: it has an allocator of its own.
 #![cfg(not(any(leno_baton, leno_asan)))]
 
 use std::alloc::{GlobalAlloc, Layout, System};

@@ -7,6 +7,8 @@
 //!
 //! `LENO_STRESS_SECONDS` says how long (default 1), `LENO_SEED` which run. The interleaving of the
 //! threads is the system's, so a seed repeats what each thread does, not when.
+//!
+//! Not in `suite`: it counts the stacks of its process.
 #![forbid(unsafe_code)]
 
 #[path = "stress/plan.rs"]

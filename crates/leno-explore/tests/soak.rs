@@ -1,4 +1,5 @@
-//! Exploring for a while, with other seeds each time: `LENO_EXPLORE_SECONDS`.
+//! Exploring for a while, with other seeds each time: `LENO_EXPLORE_SECONDS`. Not in `suite`: the leg of
+//! exploring builds it with optimisations.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 

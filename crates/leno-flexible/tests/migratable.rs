@@ -1,4 +1,5 @@
 //! Bodies with a stack in a system without a home core: whichever thread steers goes on with them.
+//! Not in `suite`: the leg of thread sanitizer builds it without the others.
 #![cfg(not(any(leno_baton, leno_asan)))]
 
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};

@@ -1,4 +1,5 @@
-//! Failures, threads that give up, several systems, what is outside, Simula.
+//! Failures, threads that give up, several systems, what is outside, Simula. Not in `suite`: it counts
+//! threads and memory of its process.
 
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};

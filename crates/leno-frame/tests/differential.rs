@@ -6,6 +6,8 @@
 //! a resumable function is refused by this crate, which is allowed but counted. `LENO_FRAME_PROGRAMS` is how
 //! many are made (8 by default), `LENO_FRAME_SECONDS` for how long further batches are, `LENO_SEED` where
 //! they start. `LENO_FRAME_SANITIZER=address` lets that sanitizer watch them.
+//!
+//! Not in `suite`: the leg of frames builds it with optimisations.
 #![forbid(unsafe_code)]
 
 mod programs;
@@ -49,7 +51,7 @@ impl Batch {
         );
         fs::write(place.join("Cargo.toml"), manifest).unwrap();
         fs::copy(Path::new(own).join("../../Cargo.lock"), place.join("Cargo.lock")).unwrap();
-        fs::copy(Path::new(own).join("tests/plain/mod.rs"), place.join("src/plain.rs")).unwrap();
+        fs::copy(Path::new(own).join("tests/suite/plain.rs"), place.join("src/plain.rs")).unwrap();
         Batch { place, starts: Vec::new() }
     }
 

@@ -3,6 +3,8 @@
 //!
 //! Bytes are changed by a seeded generator, with the checksum mended or not. `LENO_SEED` repeats a run,
 //! `LENO_STRESS_SECONDS` makes it longer.
+//!
+//! Not in `suite`: the leg of frames builds it with optimisations.
 #![forbid(unsafe_code)]
 
 mod hostile;

@@ -1,5 +1,6 @@
 //! What a dump says: of each coroutine its name, state, age, what it waits for, who could wake it,
-//! where it was spawned and where it is; of a core that does not answer, whom it runs.
+//! where it was spawned and where it is; of a core that does not answer, whom it runs. Not in `suite`: some look at all systems of the
+//! process.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};

@@ -1,4 +1,5 @@
 //! A signal makes the process dump all its systems to stderr, and go on. In a process of its own.
+//! Not in `suite`: for a moment a new process keeps the sockets open that other tests close.
 #![cfg(all(target_os = "linux", not(miri)))]
 
 use std::io::{BufRead, BufReader, Read, Write};

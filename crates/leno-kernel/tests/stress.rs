@@ -1,5 +1,5 @@
 //! Random work on two cores, for `LENO_STRESS_SECONDS` (one by default): whatever was spawned is
-//! accounted for, every join comes back, and nothing is lost.
+//! accounted for, every join comes back, and nothing is lost. Not in `suite`: the stress leg builds it with optimisations.
 
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};

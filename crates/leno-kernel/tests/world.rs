@@ -1,4 +1,4 @@
-//! Worlds, by themselves: while there is one in a process, nobody listens.
+//! Worlds, by themselves: while there is one in a process, nobody listens. Not in `suite`, whose tests do.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

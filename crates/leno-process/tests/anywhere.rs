@@ -2,8 +2,10 @@
 //! nothing where it is not supported, except the one that says so.
 //!
 //! `LENO_STRESS_SECONDS` makes the soak longer.
+//!
+//! Not in `suite`: it has an allocator of its own.
 
-#[path = "support/registers.rs"]
+#[path = "suite/support/registers.rs"]
 #[cfg(target_arch = "x86_64")]
 mod registers;
 

@@ -1,5 +1,5 @@
 //! Coroutines that are bound to threads of their own. Where that is not supported, only the error is
-//! tested.
+//! tested. Not in `suite`: the stress leg builds it with optimisations.
 
 use std::cell::Cell;
 use std::hint::black_box;

@@ -1,4 +1,5 @@
 //! Calls by coroutines of the process's own core take no lock; those of others do. Nobody can tell.
+//! Not in `suite`: the leg of thread sanitizer builds it without the others.
 #![forbid(unsafe_code)]
 
 use std::sync::mpsc;

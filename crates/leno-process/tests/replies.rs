@@ -1,4 +1,4 @@
-//! Replies that processes wait for.
+//! Replies that processes wait for. Not in `suite`: the leg of thread sanitizer builds it without the others.
 #![forbid(unsafe_code)]
 
 use leno_kernel::LocalSystem;

@@ -1,4 +1,4 @@
-//! A watchdog names whoever misses its slice.
+//! A watchdog names a coroutine that misses its slice. Not in `suite`: it watches all systems of the process.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

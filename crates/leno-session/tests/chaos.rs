@@ -1,8 +1,11 @@
 //! Law 12: after any crash every session is at a committed step. Workers are killed and stopped at random.
 //!
 //! Some seconds; longer with `LENO_SESSION_SECONDS`.
+//!
+//! Not in `suite`: the leg of kills builds it with optimisations.
 #![forbid(unsafe_code)]
 
+#[path = "suite/support/mod.rs"]
 mod support;
 
 use rusqlite::ErrorCode;

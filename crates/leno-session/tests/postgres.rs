@@ -1,8 +1,11 @@
 //! PostgreSQL: the laws, and the same chaos as with a file, with a server that crashes and one that is replaced.
 //!
 //! Each test starts a server of its own, if PostgreSQL is installed; else it says so and passes.
+//!
+//! Not in `suite`: the leg of kills builds it with optimisations.
 #![forbid(unsafe_code)]
 
+#[path = "suite/support/mod.rs"]
 mod support;
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

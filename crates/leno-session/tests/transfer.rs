@@ -1,8 +1,11 @@
 //! Money transfers with compensation, run by 4 processes that are killed and stopped at random: money is conserved.
+//!
+//! Not in `suite`: the leg of kills builds it with optimisations.
 #![forbid(unsafe_code)]
 
 #[path = "../examples/35_transfer/bank.rs"]
 mod bank;
+#[path = "suite/support/mod.rs"]
 mod support;
 
 use std::time::{Duration, Instant};

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod destructors;
+mod exits;
 #[path = "../graph/nodes.rs"]
 #[allow(dead_code, unused_imports, clippy::type_complexity, reason = "shared with the other tests")]
 mod nodes;

@@ -9,16 +9,21 @@ use crate::support::{LONG, alone};
 /// A server that runs, until it is ended or this is dropped.
 struct Program {
     process: Child,
-    said: BufReader<ChildStdout>,
+    /// What it says, as long as somebody reads it.
+    said: Option<BufReader<ChildStdout>>,
     address: String,
 }
 
 impl Program {
     fn start(path: &str, arguments: &[&str]) -> Program {
+        Program::start_with(path, arguments, Stdio::null())
+    }
+
+    fn start_with(path: &str, arguments: &[&str], stderr: Stdio) -> Program {
         let mut process = Command::new(path)
             .args(arguments)
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(stderr)
             .spawn()
             .unwrap();
         let mut said = BufReader::new(process.stdout.take().unwrap());
@@ -26,7 +31,7 @@ impl Program {
         said.read_line(&mut line).unwrap();
         let mut words = line.split_whitespace();
         let address = words.find(|word| word.contains("127.0.0.1:")).expect("it says where");
-        Program { address: address.replace("http://", ""), said, process }
+        Program { address: address.replace("http://", ""), said: Some(said), process }
     }
 
     /// Tells it to end, politely; what else it has said.
@@ -35,7 +40,9 @@ impl Program {
         assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
         assert!(self.process.wait().unwrap().success());
         let mut rest = String::new();
-        self.said.read_to_string(&mut rest).unwrap();
+        if let Some(mut said) = self.said.take() {
+            said.read_to_string(&mut rest).unwrap();
+        }
         rest
     }
 
@@ -81,6 +88,28 @@ fn servers_serve() {
         program.end();
     }
     assert_eq!(idle.read(&mut [0]).unwrap(), 0);
+}
+
+#[test]
+fn servers_go_on_if_nobody_reads_what_they_say() {
+    let _alone = alone();
+    let start = |path: &str, arguments: &[&str]| {
+        let mut program = Program::start_with(path, arguments, Stdio::piped());
+        program.said = None;
+        program
+    };
+    let echo = start(env!("CARGO_BIN_EXE_echo"), &["127.0.0.1:0"]);
+    let proxy = start(env!("CARGO_BIN_EXE_proxy"), &["127.0.0.1:0", &echo.address]);
+    for _ in 0..2 {
+        converses(&proxy, b"hello", b"hello");
+    }
+    for mut program in [proxy, echo] {
+        let mut stderr = program.process.stderr.take().unwrap();
+        program.end();
+        let mut complaints = String::new();
+        stderr.read_to_string(&mut complaints).unwrap();
+        assert_eq!(complaints, "SIGTERM: ending\n");
+    }
 }
 
 #[test]
