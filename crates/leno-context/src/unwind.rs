@@ -63,7 +63,7 @@ pub unsafe fn resume(control: &Control, word: Word, code: usize) -> (Word, usize
     }
     // SAFETY: the coroutine's context was left, or is fresh, and is continued once; it comes back
     // to this one, which only it can do.
-    unsafe { switch::transfer(control.back(), control.context(), word, code) }
+    unsafe { switch::enter(control, word, code) }
 }
 
 /// The same, by code that is itself unwinding (a destructor): the coroutine may suspend although
@@ -73,7 +73,7 @@ pub unsafe fn resume(control: &Control, word: Word, code: usize) -> (Word, usize
 unsafe fn resume_unwinding(control: &Control, word: Word, code: usize) -> (Word, usize) {
     control.unwinding.set(control.unwinding.get().with_resumer(true));
     // SAFETY: forwarded.
-    let arrived = unsafe { switch::transfer(control.back(), control.context(), word, code) };
+    let arrived = unsafe { switch::enter(control, word, code) };
     control.unwinding.set(control.unwinding.get().with_resumer(false));
     arrived
 }
@@ -91,8 +91,7 @@ pub unsafe fn suspend(control: &Control, word: Word) -> Word {
         may_suspend(control);
     }
     // SAFETY: the resumer left its context there.
-    let (word, code) =
-        unsafe { switch::transfer(control.context(), control.back(), word, code::SUSPENDED) };
+    let (word, code) = unsafe { switch::leave(control, word, code::SUSPENDED) };
     if code != code::GO {
         // SAFETY: forwarded.
         return unsafe { summoned(control, word, code) };
@@ -167,8 +166,7 @@ unsafe fn summoned(control: &Control, mut word: Word, mut code: usize) -> Word {
             _ => exit(control),
         }
         // SAFETY: as in `suspend`.
-        (word, code) =
-            unsafe { switch::transfer(control.context(), control.back(), EMPTY, code::SUSPENDED) };
+        (word, code) = unsafe { switch::leave(control, EMPTY, code::SUSPENDED) };
     }
 }
 

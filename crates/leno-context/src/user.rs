@@ -16,12 +16,13 @@
 //!   is borrowed, a control block or a queue is between two states. Debug builds end the process when user
 //!   code is called, or a stack is left, while one is open on the thread; release builds pay nothing.
 //!
-//! A caught exit (see [`crate::unwind`]) is a [`Panic`] like any other; [`Panic::is_exit`] tells it apart.
-//! Code that runs on behalf of a coroutine passes it on with [`Panic::resume`].
+//! A caught exit (see [`crate::unwind`]) is a [`Panic`] like any other. Code that runs on behalf of a coroutine passes
+//! on the exits of coroutines around it, with [`Panic::resume`]; see [`Panic::is_exit`].
 
 use core::fmt;
 use core::marker::PhantomData;
 use core::mem;
+use core::ops::Deref;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -38,26 +39,32 @@ const PAYLOADS: usize = 8;
 /// What user code has raised. Dropping it drops the payload; a panic of the payload's own `Drop` goes no
 /// further.
 #[must_use = "a panic that is dropped is lost; report it, return it, or say so with `drop`"]
-pub struct Panic(Option<Box<dyn Any + Send>>);
+pub struct Panic(Box<dyn Any + Send>);
 
 impl Panic {
     /// Wraps a payload.
     pub fn new(payload: Box<dyn Any + Send>) -> Panic {
-        Panic(Some(payload))
+        Panic(payload)
     }
 
     /// Returns the payload, whose `Drop` may panic.
     pub fn into_payload(mut self) -> Box<dyn Any + Send> {
-        self.0.take().expect("it is taken once")
+        self.take()
+    }
+
+    /// Leaves nothing in place of the payload, which allocates nothing.
+    fn take(&mut self) -> Box<dyn Any + Send> {
+        mem::replace(&mut self.0, Box::new(()))
     }
 
     /// Returns the payload by reference.
     pub fn payload(&self) -> &(dyn Any + Send) {
-        &**self.0.as_ref().expect("it is taken once")
+        &*self.0
     }
 
-    /// Whether it is the exit of a coroutine around the calling code. Where there is none, as in a thread of leno's
-    /// own, the payload of an exit that was caught elsewhere and raised again is one like any other.
+    /// Whether it is an exit, of any coroutine, in code that a coroutine runs. It need not be the exit of that one: an
+    /// exit that was caught elsewhere and raised again here is to count as a panic like any other. Code that passes
+    /// exits on asks `leno_coroutine::floor::is_exit_here`, or `leno_kernel::user::is_exit`, which tell them apart.
     pub fn is_exit(&self) -> bool {
         !control::current().is_null() && unwind::is_exit(self.payload())
     }
@@ -77,12 +84,21 @@ impl Panic {
     }
 }
 
+impl Deref for Panic {
+    type Target = dyn Any + Send;
+
+    fn deref(&self) -> &(dyn Any + Send) {
+        self.payload()
+    }
+}
+
 impl Drop for Panic {
     fn drop(&mut self) {
-        let mut next = self.0.take();
+        let first = self.take();
         if crate::is_planted("payload-unwinds") {
-            return drop(next);
+            return drop(first);
         }
+        let mut next = Some(first);
         for _ in 0..PAYLOADS {
             let Some(payload) = next.take() else { return };
             next = call(|| drop(payload)).err().map(Panic::into_payload);
@@ -137,11 +153,18 @@ pub fn try_dispose<T>(value: T) -> Result<(), Panic> {
 
 /// Keeps the panic that goes on of two that were caught: an exit before any other, else the first. The
 /// other one is dropped.
+#[inline(always)]
 pub fn first(one: Option<Panic>, other: Option<Panic>) -> Option<Panic> {
     match (one, other) {
-        (Some(one), Some(other)) if !one.is_exit() && other.is_exit() => Some(other),
-        (one, other) => one.or(other),
+        (one, None) => one,
+        (None, other) => other,
+        (Some(one), Some(other)) => Some(first_of(one, other)),
     }
+}
+
+#[cold]
+fn first_of(one: Panic, other: Panic) -> Panic {
+    if !one.is_exit() && other.is_exit() { other } else { one }
 }
 
 /// A stretch of code in which an invariant of leno does not hold, and no user code may be called.

@@ -371,7 +371,7 @@ impl Control {
         return core::ptr::eq(self, switch::own_control()) && !self.is_hidden();
         #[cfg(not(leno_baton))]
         {
-            let below = (&raw const *self).addr().wrapping_sub(switch::stack_pointer());
+            let below = switch::depth_below((&raw const *self).addr());
             below < self.span.get() as usize
         }
     }

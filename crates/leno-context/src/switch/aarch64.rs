@@ -103,6 +103,12 @@ pub fn stack_pointer() -> usize {
     sp
 }
 
+/// Returns how far the stack pointer of the caller is below `address`; wraps around if it is above.
+#[inline(always)]
+pub(crate) fn depth_below(address: usize) -> usize {
+    address.wrapping_sub(stack_pointer())
+}
+
 /// Asks the CPU to load the cache line at `address` soon. Any address is fine.
 #[inline(always)]
 pub fn prefetch(address: *const u8) {

@@ -10,7 +10,8 @@
 //! A thread that has `jump`ed still holds the frame its last word points into, so it waits until
 //! [`retire`] (called when the stack is given back) tells it to unwind and end.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::NonNull;
 use std::sync::{Arc, Condvar, Mutex};
@@ -54,6 +55,8 @@ impl Baton {
 
 thread_local! {
     static OWN: RefCell<Option<Arc<Baton>>> = const { RefCell::new(None) };
+    /// The baton of a thread that ends, for its other destructors: never dropped, so it is always there.
+    static LATE: OnceCell<ManuallyDrop<Arc<Baton>>> = const { OnceCell::new() };
     static SLOT: Cell<*const ()> = const { Cell::new(core::ptr::null()) };
     static CONTROL: Cell<*mut Control> = const { Cell::new(core::ptr::null_mut()) };
 }
@@ -159,7 +162,8 @@ fn carry(carried: Carried) {
 }
 
 fn own_baton() -> Arc<Baton> {
-    OWN.with_borrow_mut(|own| own.get_or_insert_default().clone())
+    let late = || LATE.with(|late| Arc::clone(late.get_or_init(ManuallyDrop::default)));
+    OWN.try_with(|own| own.borrow_mut().get_or_insert_default().clone()).unwrap_or_else(|_| late())
 }
 
 pub(super) unsafe fn transfer(

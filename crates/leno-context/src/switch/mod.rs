@@ -19,12 +19,17 @@ mod backend;
 #[cfg(not(leno_baton))]
 mod four_words;
 
+#[cfg(not(leno_baton))]
+pub(crate) use backend::depth_below;
 pub use backend::{Context, prefetch, stack_pointer};
 pub(crate) use backend::{base_return_address, set_thread_slot, thread_slot};
 
 #[cfg(leno_baton)]
 pub(crate) use backend::{Carrier, own_control, retire};
 
+use core::mem::offset_of;
+
+use crate::control::Control;
 use crate::sanitizer;
 use crate::user;
 use crate::word::Word;
@@ -54,6 +59,69 @@ pub unsafe fn transfer(
     // SAFETY: `from` is valid and was just continued.
     unsafe { sanitizer::arrive(from) };
     arrived
+}
+
+/// Leaves the running context in [`Control::back`] and continues [`Control::context`]: what resuming does.
+///
+/// # Safety
+/// As for [`transfer`] between these two.
+#[inline(always)]
+#[track_caller]
+pub unsafe fn enter(control: &Control, word: Word, code: usize) -> (Word, usize) {
+    // SAFETY: forwarded.
+    unsafe {
+        within::<{ offset_of!(Control, back) }, { offset_of!(Control, context) }>(
+            control, word, code,
+        )
+    }
+}
+
+/// Leaves the running context in [`Control::context`] and continues [`Control::back`]: what suspending does.
+///
+/// # Safety
+/// As for [`transfer`] between these two.
+#[inline(always)]
+#[track_caller]
+pub unsafe fn leave(control: &Control, word: Word, code: usize) -> (Word, usize) {
+    // SAFETY: forwarded.
+    unsafe {
+        within::<{ offset_of!(Control, context) }, { offset_of!(Control, back) }>(
+            control, word, code,
+        )
+    }
+}
+
+/// As [`transfer`], between two contexts of a control block.
+///
+/// # Safety
+/// As for [`transfer`].
+#[inline(always)]
+#[track_caller]
+unsafe fn within<const FROM: usize, const TO: usize>(
+    control: &Control,
+    word: Word,
+    code: usize,
+) -> (Word, usize) {
+    let block = &raw const *control;
+    let from = block.wrapping_byte_add(FROM).cast_mut().cast::<Context>();
+    let to = block.wrapping_byte_add(TO).cast::<Context>();
+    // Two constants: the compiler has no register to spare for a second address.
+    #[cfg(all(target_arch = "x86_64", not(leno_baton)))]
+    {
+        user::assert_outside();
+        // SAFETY: both contexts are valid by the contract.
+        unsafe { sanitizer::leave(from, to) };
+        // SAFETY: forwarded.
+        let arrived = unsafe { backend::transfer_within::<FROM, TO>(block, word, code) };
+        // SAFETY: `from` is valid and was just continued.
+        unsafe { sanitizer::arrive(from) };
+        arrived
+    }
+    // SAFETY: forwarded.
+    #[cfg(not(all(target_arch = "x86_64", not(leno_baton))))]
+    unsafe {
+        transfer(from, to, word, code)
+    }
 }
 
 /// Continues `to` and gives up the running context for good.

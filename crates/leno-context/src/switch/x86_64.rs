@@ -30,6 +30,36 @@ pub(crate) use super::four_words::base_return_address;
 use crate::control::Control;
 use crate::word::Word;
 
+/// Leaves the running context at the address `$from` and continues the one at `$to`, both in terms of the registers
+/// that `$operand` names, which are neither rax, rbx nor rbp.
+///
+/// The address that is saved is that of the code behind it, so it is inside this function, as unwinders want it.
+macro_rules! transfer {
+    ($from:literal, $to:literal, $word:ident, $code:ident, $($operand:tt)*) => {{
+        let (arrived, arrived_code);
+        asm!(
+            "lea rax, [rip + 2f]",
+            concat!("mov [", $from, "], rbp"),
+            concat!("mov [", $from, " + 8], rax"),
+            concat!("mov [", $from, " + 16], rsp"),
+            concat!("mov [", $from, " + 24], rbx"),
+            concat!("mov rax, [", $to, " + 8]"),
+            concat!("mov rbp, [", $to, "]"),
+            concat!("mov rsp, [", $to, " + 16]"),
+            concat!("mov rbx, [", $to, " + 24]"),
+            "jmp rax",
+            ".balign 32",
+            "2:",
+            inlateout("rdi") $word => arrived,
+            inlateout("rsi") $code => arrived_code,
+            $($operand)*,
+            lateout("r12") _, lateout("r13") _, lateout("r14") _, lateout("r15") _,
+            clobber_abi("sysv64"),
+        );
+        (arrived, arrived_code)
+    }};
+}
+
 /// Leaves the running context in `from` and continues `to`; see [`super::transfer`].
 #[inline(always)]
 pub(super) unsafe fn transfer(
@@ -38,34 +68,22 @@ pub(super) unsafe fn transfer(
     word: Word,
     code: usize,
 ) -> (Word, usize) {
-    let (arrived, arrived_code);
     // SAFETY: the caller guarantees two valid contexts; everything the target may change is
     // declared, rbx, rbp and rsp are saved and restored by hand.
+    unsafe { transfer!("rcx", "rdx", word, code, in("rcx") from, in("rdx") to) }
+}
+
+/// The same between two contexts that are `FROM` and `TO` bytes behind `base`, with an instruction less.
+#[inline(always)]
+pub(super) unsafe fn transfer_within<const FROM: usize, const TO: usize>(
+    base: *const Control,
+    word: Word,
+    code: usize,
+) -> (Word, usize) {
+    // SAFETY: as in `transfer`.
     unsafe {
-        asm!(
-            "lea rax, [rip + 2f]",
-            "mov [rcx], rbp",
-            "mov [rcx + 8], rax",
-            "mov [rcx + 16], rsp",
-            "mov [rcx + 24], rbx",
-            "mov rax, [rdx + 8]",
-            "mov rbp, [rdx]",
-            "mov rsp, [rdx + 16]",
-            "mov rbx, [rdx + 24]",
-            "jmp rax",
-            ".balign 4",
-            "2:",
-            // Keeps the resume address inside this function for unwinders that look up rip - 1.
-            "nop",
-            inlateout("rdi") word => arrived,
-            inlateout("rsi") code => arrived_code,
-            in("rcx") from,
-            in("rdx") to,
-            lateout("r12") _, lateout("r13") _, lateout("r14") _, lateout("r15") _,
-            clobber_abi("sysv64"),
-        );
+        transfer!("rdx + {from}", "rdx + {to}", word, code, from = const FROM, to = const TO, in("rdx") base)
     }
-    (arrived, arrived_code)
 }
 
 /// Continues `to` and never comes back; see [`super::jump`].
@@ -119,6 +137,15 @@ pub fn stack_pointer() -> usize {
     // SAFETY: reads a register.
     unsafe { asm!("mov {}, rsp", out(reg) sp, options(nomem, nostack, preserves_flags)) };
     sp
+}
+
+/// Returns how far the stack pointer of the caller is below `address`; wraps around if it is above.
+#[inline(always)]
+pub(crate) fn depth_below(address: usize) -> usize {
+    let depth;
+    // SAFETY: reads a register.
+    unsafe { asm!("sub {}, rsp", inout(reg) address => depth, options(nomem, nostack)) };
+    depth
 }
 
 /// Asks the CPU to load the cache line at `address` soon. Any address is fine.
