@@ -6,6 +6,7 @@
 //! variable `LENO_TRACE=1`.
 
 use core::cell::RefCell;
+use core::fmt::Write as _;
 
 use leno_context::control::Control;
 use leno_context::last_words;
@@ -78,15 +79,11 @@ pub(crate) fn event(what: &str, control: &Control) {
 /// Never unwinds: it is called while a coroutine or a ring is between two states.
 #[cold]
 fn write(what: &str, control: &Control) {
-    let line = format!("{what} {}\n", control.shown());
     let recorded = RECORD.try_with(|record| match &mut *record.borrow_mut() {
-        Some(text) => {
-            text.push_str(&line);
-            true
-        }
+        Some(text) => writeln!(text, "{what} {}", control.shown()).is_ok(),
         None => false,
     });
     if recorded != Ok(true) {
-        last_words::say(format_args!("{}", line.trim_end()));
+        last_words::say(format_args!("{what} {}", control.shown()));
     }
 }

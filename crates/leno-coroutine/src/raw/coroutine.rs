@@ -270,7 +270,7 @@ impl<In, Out, Ret> Coroutine<In, Out, Ret> {
         match unsafe { exit::end::<Out, Ret>(self.control, false) } {
             Ended::Gone(None) | Ended::CannotUnwind => {}
             Ended::Gone(Some(panic)) => exit::raise(self.shown(), panic),
-            Ended::Refused if borrows => exit::abort_scope(&exit::refused(block)),
+            Ended::Refused if borrows => exit::abort_scope(exit::refused(block)),
             Ended::Refused => exit::report_refused(block),
         }
     }

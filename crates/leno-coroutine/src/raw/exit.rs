@@ -119,14 +119,16 @@ pub(crate) fn report_refused(block: &Control) {
     say(format_args!("{}; its stack is leaked", refused(block)));
 }
 
+/// Why a coroutine cannot be ended that catches its exit.
 #[cold]
-pub(crate) fn refused(block: &Control) -> String {
-    format!(
-        "{} {} (created at {}) caught its exit {EXIT_TRIES} times and went on",
-        block.noun(),
-        block.shown(),
-        block.site(),
-    )
+pub(crate) fn refused(block: &Control) -> impl Display {
+    fmt::from_fn(move |f| {
+        let (noun, name, site) = (block.noun(), block.shown(), block.site());
+        write!(
+            f,
+            "{noun} {name} (created at {site}) caught its exit {EXIT_TRIES} times and went on"
+        )
+    })
 }
 
 /// Why a suspended child of a scope cannot be unwound in this build, or at this time.
@@ -152,7 +154,7 @@ pub(crate) fn cannot_unwind<'a>(scope: &'a str, block: &'a Control) -> impl Disp
 
 /// Ends the process because a child cannot be ended, for the reason given.
 #[cold]
-pub(crate) fn abort_scope(why: &str) -> ! {
+pub(crate) fn abort_scope(why: impl Display) -> ! {
     unwind::give_up(format_args!("{why}: aborting, because it may borrow from the scope"))
 }
 

@@ -53,9 +53,10 @@ fn current() -> NonNull<Values> {
     };
     let values = slot.get().cast::<Values>();
     NonNull::new(values).unwrap_or_else(|| {
-        let made = Box::leak(Box::<Values>::default());
-        slot.set((&raw mut *made).cast());
-        made.into()
+        // One pointer for all: an initialiser finds it in the slot while its caller has it.
+        let made = NonNull::from(Box::leak(Box::<Values>::default()));
+        slot.set(made.as_ptr().cast());
+        made
     })
 }
 

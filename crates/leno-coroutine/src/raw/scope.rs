@@ -175,7 +175,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
             match unsafe { end(control, self.at_thread_end) } {
                 Ended::Gone(panic) => failed = user::first(failed, panic),
                 // SAFETY: still live.
-                Ended::Refused => exit::abort_scope(&exit::refused(unsafe { control.as_ref() })),
+                Ended::Refused => exit::abort_scope(exit::refused(unsafe { control.as_ref() })),
                 Ended::CannotUnwind => {
                     // SAFETY: still live.
                     let block = unsafe { control.as_ref() };
@@ -192,7 +192,9 @@ impl<'scope, 'env> Scope<'scope, 'env> {
 
 impl core::fmt::Debug for Scope<'_, '_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "Scope({} children)", self.children.borrow().len())
+        // Nothing is borrowed while it is written: that is code of a user, which may suspend for ever.
+        let children = self.children.borrow().len();
+        write!(f, "Scope({children} children)")
     }
 }
 

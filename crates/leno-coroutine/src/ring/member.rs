@@ -2,8 +2,8 @@
 
 use core::fmt;
 use core::hash::{Hash, Hasher};
-use std::any::Any;
 
+use leno_context::user::Panic;
 use leno_context::{Name, State, Status};
 
 use super::RingError;
@@ -138,14 +138,13 @@ pub struct Failure {
     /// Whose it was.
     pub member: Member,
     /// What it panicked with.
-    pub payload: Box<dyn Any + Send>,
+    pub payload: Panic,
 }
 
 impl Failure {
     /// The text it panicked with, if it was a text.
     pub fn message(&self) -> Option<&str> {
-        let text = self.payload.downcast_ref::<String>().map(String::as_str);
-        text.or_else(|| self.payload.downcast_ref::<&str>().copied())
+        self.payload.message()
     }
 }
 

@@ -4,6 +4,7 @@
 //! panics do; nothing unwinds out of it. A member is out of the queue before it is ended, and one that
 //! never ran is finished before its body is dropped.
 
+use core::fmt::{self, Display};
 use core::ptr::NonNull;
 
 use leno_context::control::{Control, Kind};
@@ -67,7 +68,7 @@ impl Ring {
             match user::call(|| self.hop(member, code::EXIT)) {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => {
-                    return Some(self.give_up(block, &error.to_string(), Ended::CannotUnwind));
+                    return Some(self.give_up(block, error, Ended::CannotUnwind));
                 }
                 Err(panic) => raised = user::first(raised, Some(panic)),
             }
@@ -79,7 +80,7 @@ impl Ring {
                 return None;
             }
         }
-        Some(self.give_up(block, &exit::refused(block), Ended::Refused))
+        Some(self.give_up(block, exit::refused(block), Ended::Refused))
     }
 
     /// Leaves a suspended member as it is, because it cannot be unwound in this build, or here.
@@ -91,17 +92,20 @@ impl Ring {
         if cfg!(panic = "abort") {
             return Ended::CannotUnwind;
         }
-        let why = format!(
-            "member {} (created at {}) is suspended and cannot be unwound in the destructor of a \
-             thread-local, because it may borrow a thread-local that is gone",
-            block.shown(),
-            block.site(),
-        );
-        self.give_up(block, &why, Ended::CannotUnwind)
+        let why = fmt::from_fn(|f| {
+            write!(
+                f,
+                "member {} (created at {}) is suspended and cannot be unwound in the destructor of a \
+                 thread-local, because it may borrow a thread-local that is gone",
+                block.shown(),
+                block.site(),
+            )
+        });
+        self.give_up(block, why, Ended::CannotUnwind)
     }
 
     /// Leaves a member that cannot be ended as it is, for ever.
-    fn give_up(&self, block: &Control, why: &str, ended: Ended) -> Ended {
+    fn give_up(&self, block: &Control, why: impl Display, ended: Ended) -> Ended {
         if self.borrows {
             exit::abort_scope(why);
         }

@@ -8,7 +8,6 @@ use leno_context::control::{self, Control, Kind, Spec, bits};
 use leno_context::last_words;
 use leno_context::stack::StackSize;
 use leno_context::thread::{self, Slot};
-use leno_context::user::Panic;
 use leno_context::word::Word;
 use leno_context::{Name, overflow};
 
@@ -197,7 +196,7 @@ fn free_at_thread_exit() {
             let found = unsafe { ring.as_ref() };
             let unread = found.failures.take();
             report(&unread);
-            unread.into_iter().for_each(|failure| drop(Panic::new(failure.payload)));
+            drop(unread);
             if found.queue().len() == 0 && !found.gave_up.get() {
                 // SAFETY: entered by this context, nobody is in it.
                 unsafe { Ring::leave(ring) };

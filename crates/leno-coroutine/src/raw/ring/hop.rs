@@ -10,6 +10,7 @@ use leno_context::{State, switch};
 
 use super::Ring;
 use super::queue::{Entry, Waiting};
+use crate::raw::floor::is_exit_here;
 use crate::raw::migrate::Claim;
 use crate::raw::shared::member::{self as shared, Way};
 use crate::ring::{Failure, RingError};
@@ -92,8 +93,7 @@ impl Ring {
             // SAFETY: the word of a SHOW, whose sender waits.
             unsafe { unwind::show(word) };
             // SAFETY: the sender has left its context there.
-            (word, code) =
-                unsafe { switch::transfer(own.context(), own.back(), EMPTY, code::SUSPENDED) };
+            (word, code) = unsafe { switch::leave(own, EMPTY, code::SUSPENDED) };
         }
         if code == code::EXIT {
             self.settle();
@@ -170,13 +170,13 @@ impl Ring {
         let mut home = self.draining.get();
         match failed {
             Some(panic) if exited(&panic) => {}
-            Some(panic) if panic.is_exit() => {
+            Some(panic) if is_exit_here(panic.payload()) => {
                 self.raise.set(Some(panic));
                 self.queue().remove(self.initial);
                 home = true;
             }
             Some(panic) => {
-                let failure = Failure { member: self.member(own), payload: panic.into_payload() };
+                let failure = Failure { member: self.member(own), payload: panic };
                 self.failures.borrow_mut().push(failure);
             }
             None => {}

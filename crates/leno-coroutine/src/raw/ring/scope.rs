@@ -9,7 +9,7 @@ use core::ptr::NonNull;
 use std::thread::panicking;
 
 use leno_context::last_words;
-use leno_context::user::{self, Panic};
+use leno_context::user;
 
 use super::{Ring, spawn_in};
 use crate::Builder;
@@ -70,7 +70,7 @@ where
     let unread = ring.failures.take();
     // SAFETY: entered above in this context; drained, so nobody is in it.
     unsafe { Ring::leave(scope.ring) };
-    let unread = unread.into_iter().map(|failure| Some(Panic::new(failure.payload)));
+    let unread = unread.into_iter().map(|failure| Some(failure.payload));
     let failed = user::first(unread.fold(None, user::first), failed);
     match (result, failed) {
         (Ok(result), Some(panic)) if panicking() && !panic.is_exit() => {

@@ -172,7 +172,7 @@ impl Copier {
         // SAFETY: live, and brought in.
         let block = unsafe { callee.as_ref() }.block();
         // SAFETY: it was left, or is fresh; it comes back here.
-        unsafe { switch::transfer(block.back(), block.context(), request.word, request.code) }
+        unsafe { switch::enter(block, request.word, request.code) }
     }
 
     /// Continues the member that another one, which has left, hops to.
@@ -223,8 +223,7 @@ unsafe extern "C-unwind" fn main(word: Word, _go: usize, control: *mut Control) 
     // SAFETY: the copier's own block.
     let block = unsafe { &*control };
     // SAFETY: whoever made the copier waits for this.
-    let (mut word, mut code) =
-        unsafe { switch::transfer(block.context(), block.back(), EMPTY, code::SUSPENDED) };
+    let (mut word, mut code) = unsafe { switch::leave(block, EMPTY, code::SUSPENDED) };
     // SAFETY: the copier lives as long as this loop.
     block.set_parent(unsafe { &raw mut (*copier).bottom });
     loop {
