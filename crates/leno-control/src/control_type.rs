@@ -54,14 +54,6 @@ enum Written {
     Rules(String),
 }
 
-impl Drop for Written {
-    fn drop(&mut self) {
-        if let Self::Expr(expr) = self {
-            std::mem::replace(expr, Expr::Nothing).dismantle();
-        }
-    }
-}
-
 impl ControlType {
     /// The type that an expression describes.
     ///
@@ -77,9 +69,7 @@ impl ControlType {
             }
         });
         if let Some(name) = rule {
-            let error = TypeError::Rule(name.clone());
-            expr.dismantle();
-            return Err(error);
+            return Err(TypeError::Rule(name.clone()));
         }
         let written = Written::Expr(expr.normal());
         let Written::Expr(expr) = &written else { unreachable!("it was just made") };
@@ -103,7 +93,7 @@ impl ControlType {
     }
 
     fn written(&self) -> &Written {
-        self.0.written.get_or_init(|| match simplify::expr(&self.0.automaton) {
+        self.0.written.get_or_init(|| match simplify::expr(&self.0.automaton, &Work::new()) {
             Some(expr) => Written::Expr(expr),
             None => {
                 let mut text = String::new();

@@ -101,7 +101,6 @@ impl TooLarge {
         if expr.depth() <= Self::MOST_LEVELS {
             return Ok(expr);
         }
-        expr.dismantle();
         Err(Self(Limit::Levels))
     }
 

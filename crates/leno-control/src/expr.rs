@@ -5,23 +5,34 @@
 //! other.
 //!
 //! Trees come from texts and programs, and are worked with on the stacks of coroutines, which are small. So nothing here
-//! recurses, and [`ControlType`](crate::ControlType) takes trees of limited depth only.
+//! recurses, `Drop` and the traits of `std` in `expr/traits.rs` included, and [`ControlType`](crate::ControlType) takes
+//! trees of limited depth only.
 //!
 //! Deliberately not here: what an expression means; see `positions.rs`.
 
 use std::fmt::{self, Write as _};
-use std::mem::discriminant;
+use std::mem::take;
 
 use crate::event::Event;
 
+mod traits;
+
 /// A control type as a tree.
-#[derive(Debug, Eq, PartialOrd, Ord, Hash)]
-#[allow(
-    clippy::derived_hash_with_manual_eq,
-    reason = "both compare the same; equality does not recurse"
-)]
+///
+/// A tree may be as deep as memory allows: it is dropped, cloned, compared, hashed and written without recursion. Since it
+/// has a `Drop`, members are not moved out of it by a pattern; take them with [`std::mem::take`], or clone them.
+///
+/// # Examples
+/// ```
+/// use leno_control::{Event, Expr};
+///
+/// let deep = (0..1_000_000).fold(Expr::Event(Event::Spawn), |inner, _| Expr::Maybe(Box::new(inner)));
+/// assert_eq!(deep, deep.clone());
+/// ```
+#[derive(Default)]
 pub enum Expr {
     /// `()`: no event at all.
+    #[default]
     Nothing,
     /// `R`, `W2`, `S`: one event.
     Event(Event),
@@ -43,31 +54,29 @@ impl Expr {
     /// The same without sequences in sequences, alternatives in alternatives, or only one of either.
     #[must_use]
     pub fn normal(self) -> Self {
-        let normal = self.rebuilt(&Self::leaf, &Self::joined);
-        self.dismantle();
-        normal
+        self.rebuilt(&Self::leaf, &Self::joined)
     }
 
     /// The normal form, if all members have it. Looks no deeper: a parser that calls it at each level takes a
     /// time that grows with the text, not with text and depth.
     pub(crate) fn joined(self) -> Self {
-        match self {
-            Self::Seq(items) => {
+        match self.open() {
+            Open::Seq(items) => {
                 let mut flat = Vec::new();
                 for item in items {
-                    match item {
-                        Self::Seq(inner) => flat.extend(inner),
-                        item => flat.push(item),
+                    match item.open() {
+                        Open::Seq(inner) => flat.extend(inner),
+                        item => flat.push(item.shut()),
                     }
                 }
                 if flat.len() > 1 { Self::Seq(flat) } else { flat.pop().unwrap_or(Self::Nothing) }
             }
-            Self::Either(items) => {
+            Open::Either(items) => {
                 let mut flat = Vec::new();
                 for item in items {
-                    match item {
-                        Self::Either(inner) => flat.extend(inner),
-                        item => flat.push(item),
+                    match item.open() {
+                        Open::Either(inner) => flat.extend(inner),
+                        item => flat.push(item.shut()),
                     }
                 }
                 if flat.len() > 1 {
@@ -76,7 +85,7 @@ impl Expr {
                     flat.pop().unwrap_or(Self::Nothing)
                 }
             }
-            other => other,
+            other => other.shut(),
         }
     }
 
@@ -159,17 +168,15 @@ impl Expr {
         done.pop().unwrap_or(Self::Nothing)
     }
 
-    /// Drops the tree part by part: `Drop` would go as deep as it is.
-    pub(crate) fn dismantle(self) {
-        let mut rest = vec![self];
-        while let Some(mut expr) = rest.pop() {
-            match &mut expr {
-                Self::Seq(items) | Self::Either(items) => rest.append(items),
-                Self::Plus(inner) | Self::Star(inner) | Self::Maybe(inner) => {
-                    rest.push(std::mem::replace(&mut **inner, Self::Nothing));
-                }
-                Self::Nothing | Self::Event(_) | Self::Rule(_) => {}
-            }
+    /// Its members, to be moved.
+    pub(crate) fn open(mut self) -> Open {
+        match &mut self {
+            Self::Seq(items) => Open::Seq(take(items)),
+            Self::Either(items) => Open::Either(take(items)),
+            Self::Plus(inner) => Open::Plus(take(inner)),
+            Self::Star(inner) => Open::Star(take(inner)),
+            Self::Maybe(inner) => Open::Maybe(take(inner)),
+            Self::Nothing | Self::Event(_) | Self::Rule(_) => Open::Leaf(self),
         }
     }
 
@@ -248,27 +255,28 @@ enum Piece<'a> {
     Expr(&'a Expr, Binding),
 }
 
-impl Clone for Expr {
-    fn clone(&self) -> Self {
-        self.rebuilt(&Self::leaf, &|expr| expr)
-    }
+/// An expression whose members can be moved out of it: [`Expr`] has a `Drop`.
+pub(crate) enum Open {
+    /// Without members.
+    Leaf(Expr),
+    Seq(Vec<Expr>),
+    Either(Vec<Expr>),
+    Plus(Box<Expr>),
+    Star(Box<Expr>),
+    Maybe(Box<Expr>),
 }
 
-impl PartialEq for Expr {
-    fn eq(&self, other: &Self) -> bool {
-        let mut waiting = vec![(self, other)];
-        while let Some((one, other)) = waiting.pop() {
-            let is_alike = match (one, other) {
-                (Self::Event(one), Self::Event(other)) => one == other,
-                (Self::Rule(one), Self::Rule(other)) => one == other,
-                _ => discriminant(one) == discriminant(other),
-            };
-            if !is_alike || one.members().len() != other.members().len() {
-                return false;
-            }
-            waiting.extend(one.members().iter().zip(other.members()));
+impl Open {
+    /// The expression again.
+    pub(crate) fn shut(self) -> Expr {
+        match self {
+            Self::Leaf(leaf) => leaf,
+            Self::Seq(items) => Expr::Seq(items),
+            Self::Either(items) => Expr::Either(items),
+            Self::Plus(inner) => Expr::Plus(inner),
+            Self::Star(inner) => Expr::Star(inner),
+            Self::Maybe(inner) => Expr::Maybe(inner),
         }
-        true
     }
 }
 

@@ -55,15 +55,9 @@ pub struct Grammar {
     compiled: Arc<Compiled>,
 }
 
-/// Rules with their names. Their expressions may be deep: they are dropped part by part.
+/// Rules with their names.
 #[derive(Debug, PartialEq)]
 struct Rules(Vec<(String, Expr)>);
-
-impl Drop for Rules {
-    fn drop(&mut self) {
-        self.0.drain(..).for_each(|(_, expr)| expr.dismantle());
-    }
-}
 
 impl PartialEq for Grammar {
     /// Whether they are written alike; whether they mean the same cannot be computed.

@@ -38,10 +38,7 @@ pub(crate) fn expr(text: &str) -> Result<Expr, ParseError> {
     let expr = reader.either()?;
     match reader.peek() {
         None => Ok(expr),
-        Some(_) => {
-            expr.dismantle();
-            Err(reader.expected(MORE))
-        }
+        Some(_) => Err(reader.expected(MORE)),
     }
 }
 
@@ -142,7 +139,6 @@ impl<'a> Reader<'a> {
                     return Ok(atom);
                 }
                 if !self.take(')') {
-                    atom.dismantle();
                     return Err(self.expected(INSIDE));
                 }
             }
@@ -204,10 +200,3 @@ impl Level {
 
 /// The levels that are open, the outermost first.
 struct Levels(Vec<Level>);
-
-impl Drop for Levels {
-    fn drop(&mut self) {
-        let all = self.0.drain(..).flat_map(|level| level.branches.into_iter().chain(level.items));
-        all.for_each(Expr::dismantle);
-    }
-}

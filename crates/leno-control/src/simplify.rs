@@ -21,6 +21,7 @@ use shape::{either, onwards, seq, star};
 
 use crate::automaton::{Automaton, State};
 use crate::expr::Expr;
+use crate::work::Work;
 
 /// How many states are taken out, and how many events are written, before it is too long.
 const MOST: usize = 300;
@@ -35,8 +36,8 @@ type Ways = BTreeMap<(usize, usize), Expr>;
 /// The rest after leaving from a state that is left.
 type Exits = BTreeMap<usize, Expr>;
 
-/// An expression of the type, if there is one of reasonable length.
-pub(crate) fn expr(automaton: &Automaton) -> Option<Expr> {
+/// An expression of the type, if there is one of reasonable length that takes a reasonable amount of work.
+pub(crate) fn expr(automaton: &Automaton, work: &Work) -> Option<Expr> {
     let count = automaton.states().len();
     if count > MOST {
         return None;
@@ -52,7 +53,7 @@ pub(crate) fn expr(automaton: &Automaton) -> Option<Expr> {
         entered.extend(others.filter(|&to| component[to] != component[from]));
     }
     for state in order.into_iter().filter(|state| entered.contains(state)) {
-        rests[state] = Some(short(rest(automaton, &component, &rests, state)?)?);
+        rests[state] = Some(short(rest(automaton, &component, &rests, state, work)?)?);
     }
     rests[0].take()
 }
@@ -76,9 +77,22 @@ pub(crate) fn rules(automaton: &Automaton) -> Vec<(String, Expr)> {
 
 /// The expression itself, if it is not too long and can be parsed.
 fn short(expr: Expr) -> Option<Expr> {
+    (events(&expr) <= MOST && expr.depth() <= DEEPEST).then_some(expr)
+}
+
+/// With how many events it is written.
+fn events(expr: &Expr) -> usize {
     let mut events = 0;
     expr.each(&mut |part| events += usize::from(matches!(part, Expr::Event(_))));
-    (events <= MOST && expr.depth() <= DEEPEST).then_some(expr)
+    events
+}
+
+/// One of several, if it is not too long. Each branch may be compared with all before it.
+fn one_of(all: Vec<Expr>, rests: bool, work: &Work) -> Option<Expr> {
+    let branches: usize = all.iter().map(shape::branches).sum();
+    let events: usize = all.iter().map(events).sum();
+    work.spend_product(branches, events + 1).ok()?;
+    short(either(all, rests))
 }
 
 /// All that can happen from `start` on, if the rests of lower components are known.
@@ -87,26 +101,36 @@ fn rest(
     component: &[usize],
     rests: &[Option<Expr>],
     start: usize,
+    work: &Work,
 ) -> Option<Expr> {
     let mut inside: BTreeSet<usize> =
         (0..component.len()).filter(|&state| component[state] == component[start]).collect();
     let (mut ways, mut exits) = (Ways::new(), Exits::new());
     for &from in &inside {
         let state = &automaton.states()[from];
-        let mut out = Vec::new();
+        let (mut out, mut length) = (Vec::new(), 0);
         for (event, to) in state.edges() {
             let event = Expr::Event(event.clone());
             if inside.contains(to) {
-                add(&mut ways, (from, *to), event)?;
-            } else {
-                out.push(onwards(event, rests[*to].clone().expect("lower components are known")));
+                add(&mut ways, (from, *to), event, work)?;
+                continue;
             }
+            let after = rests[*to].as_ref().expect("lower components are known");
+            let branch = onwards(event, after.clone());
+            // Each begins with an event of its own, so all of them are written in the end. Stopping now leaves them
+            // uncompared.
+            length += events(&branch);
+            work.spend(length).ok()?;
+            if length > MOST {
+                return None;
+            }
+            out.push(branch);
         }
         if state.ends() {
             out.push(Expr::Nothing);
         }
         if !out.is_empty() {
-            exits.insert(from, short(either(out, true))?);
+            exits.insert(from, one_of(out, true, work)?);
         }
     }
     while inside.len() > 1 {
@@ -120,7 +144,7 @@ fn rest(
         let out = inside.iter().copied().filter(|&state| state != start).min_by_key(through);
         let out = out.expect("there are others than the first");
         inside.remove(&out);
-        take_out(out, &mut ways, &mut exits)?;
+        take_out(out, &mut ways, &mut exits, work)?;
     }
     let circle = ways.remove(&(start, start));
     Some(match (circle, exits.remove(&start)) {
@@ -132,26 +156,29 @@ fn rest(
 }
 
 /// Replaces the ways through `out` by ways past it.
-fn take_out(out: usize, ways: &mut Ways, exits: &mut Exits) -> Option<()> {
+fn take_out(out: usize, ways: &mut Ways, exits: &mut Exits, work: &Work) -> Option<()> {
     let circle = ways.remove(&(out, out)).map_or(Expr::Nothing, star);
     let touching: Ways = ways.extract_if(.., |way, _| way.0 == out || way.1 == out).collect();
     let exit = exits.remove(&out);
     for (&(from, _), before) in touching.iter().filter(|way| way.0.1 == out) {
         let so_far = seq(vec![before.clone(), circle.clone()]);
         for (&(_, to), after) in touching.iter().filter(|way| way.0.0 == out) {
-            add(ways, (from, to), seq(vec![so_far.clone(), after.clone()]))?;
+            add(ways, (from, to), seq(vec![so_far.clone(), after.clone()]), work)?;
         }
         if let Some(exit) = &exit {
             let new = onwards(so_far, exit.clone());
             let all = exits.remove(&from).into_iter().chain([new]).collect();
-            exits.insert(from, short(either(all, true))?);
+            exits.insert(from, one_of(all, true, work)?);
         }
     }
     Some(())
 }
 
-fn add(ways: &mut Ways, key: (usize, usize), way: Expr) -> Option<()> {
+fn add(ways: &mut Ways, key: (usize, usize), way: Expr, work: &Work) -> Option<()> {
     let all = ways.remove(&key).into_iter().chain([way]).collect();
-    ways.insert(key, short(either(all, false))?);
+    ways.insert(key, one_of(all, false, work)?);
     Some(())
 }
+
+#[cfg(test)]
+mod tests;

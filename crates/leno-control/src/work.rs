@@ -33,15 +33,21 @@ impl Work {
         Self { left: Cell::new(usize::MAX) }
     }
 
+    /// How many steps are left.
+    #[cfg(test)]
+    pub(crate) fn left(&self) -> usize {
+        self.left.get()
+    }
+
     /// Takes so many steps, before they are taken.
     ///
     /// # Errors
     ///
-    /// If fewer are left.
+    /// If fewer are left; none is then.
     pub(crate) fn spend(&self, steps: usize) -> Result<(), TooLarge> {
-        let left = self.left.get().checked_sub(steps).ok_or(TooLarge::of_steps())?;
-        self.left.set(left);
-        Ok(())
+        let left = self.left.get().checked_sub(steps);
+        self.left.set(left.unwrap_or(0));
+        left.map(drop).ok_or(TooLarge::of_steps())
     }
 
     /// Takes as many steps as the product of these two.

@@ -3,52 +3,52 @@
 //! [`seq`], [`star`] and [`either`] make ways, [`onwards`] and [`either`] make rests; `simplify.rs` says what
 //! these are.
 
-use crate::expr::Expr;
+use crate::expr::{Expr, Open};
 
 /// A way, and then a rest.
 pub(super) fn onwards(way: Expr, rest: Expr) -> Expr {
-    match rest {
-        Expr::Nothing => stopping(way),
+    match rest.open() {
+        Open::Leaf(Expr::Nothing) => stopping(way),
         // For ever, and once before, is for ever.
-        Expr::Plus(inner) if way == *inner => Expr::Plus(inner),
-        Expr::Seq(mut items) if matches!(items[0], Expr::Star(_)) => {
+        Open::Plus(inner) if way == *inner => Expr::Plus(inner),
+        Open::Seq(mut items) if matches!(items[0], Expr::Star(_)) => {
             items[0] = seq(vec![way, items[0].clone()]);
             Expr::Seq(items).normal()
         }
-        rest => Expr::Seq(vec![way, rest]).normal(),
+        rest => Expr::Seq(vec![way, rest.shut()]).normal(),
     }
 }
 
 /// The way with an end even if nothing comes after it: `X+` would never stop there.
 fn stopping(way: Expr) -> Expr {
-    match way {
-        Expr::Plus(inner) => Expr::Seq(vec![(*inner).clone(), Expr::Star(inner)]).normal(),
-        Expr::Maybe(inner) => Expr::Maybe(Box::new(stopping(*inner))),
-        Expr::Either(items) => Expr::Either(items.into_iter().map(stopping).collect()).normal(),
-        Expr::Seq(mut items) => {
+    match way.open() {
+        Open::Plus(inner) => Expr::Seq(vec![(*inner).clone(), Expr::Star(inner)]).normal(),
+        Open::Maybe(inner) => Expr::Maybe(Box::new(stopping(*inner))),
+        Open::Either(items) => Expr::Either(items.into_iter().map(stopping).collect()).normal(),
+        Open::Seq(mut items) => {
             let last = items.pop().expect("a sequence has members");
             items.push(stopping(last));
             Expr::Seq(items).normal()
         }
-        other => other,
+        other => other.shut(),
     }
 }
 
 /// The way any number of times.
 pub(super) fn star(way: Expr) -> Expr {
-    match way {
-        Expr::Plus(inner) | Expr::Star(inner) | Expr::Maybe(inner) => star(*inner),
-        Expr::Nothing => Expr::Nothing,
-        way => Expr::Star(Box::new(way)),
+    match way.open() {
+        Open::Plus(inner) | Open::Star(inner) | Open::Maybe(inner) => star(*inner),
+        Open::Leaf(Expr::Nothing) => Expr::Nothing,
+        way => Expr::Star(Box::new(way.shut())),
     }
 }
 
 /// Ways one after the other; `X X*` and `X* X` become `X+`.
 pub(super) fn seq(ways: Vec<Expr>) -> Expr {
     let mut done: Vec<Expr> = Vec::new();
-    let flat = match Expr::Seq(ways).normal() {
-        Expr::Seq(items) => items,
-        single => vec![single],
+    let flat = match Expr::Seq(ways).normal().open() {
+        Open::Seq(items) => items,
+        single => vec![single.shut()],
     };
     for item in flat.into_iter().filter(|item| *item != Expr::Nothing) {
         done.push(item);
@@ -80,18 +80,23 @@ fn shorten(items: &mut Vec<Expr>) {
     }
 }
 
+/// As how many alternatives [`either`] takes an expression.
+pub(super) fn branches(expr: &Expr) -> usize {
+    if let Expr::Either(items) = expr { items.len() } else { 1 }
+}
+
 /// One of several; of ways, or of rests.
 pub(super) fn either(all: Vec<Expr>, rests: bool) -> Expr {
     let mut branches: Vec<Expr> = Vec::new();
     let mut empty = false;
     for branch in all {
-        let members = match branch {
-            Expr::Either(items) => items,
-            Expr::Maybe(inner) => {
+        let members = match branch.open() {
+            Open::Either(items) => items,
+            Open::Maybe(inner) => {
                 empty = true;
                 vec![*inner]
             }
-            single => vec![single],
+            single => vec![single.shut()],
         };
         for member in members {
             if member == Expr::Nothing {
@@ -102,11 +107,13 @@ pub(super) fn either(all: Vec<Expr>, rests: bool) -> Expr {
         }
     }
     let inner = if rests { Expr::Either(branches).normal() } else { factored(branches) };
-    match inner {
-        inner if !empty || inner == Expr::Nothing => inner,
-        Expr::Star(inner) => Expr::Star(inner),
-        Expr::Plus(inner) if !rests => Expr::Star(inner),
-        inner => Expr::Maybe(Box::new(inner)),
+    if !empty || inner == Expr::Nothing {
+        return inner;
+    }
+    match inner.open() {
+        Open::Star(inner) => Expr::Star(inner),
+        Open::Plus(inner) if !rests => Expr::Star(inner),
+        inner => Expr::Maybe(Box::new(inner.shut())),
     }
 }
 
@@ -117,9 +124,9 @@ fn factored(branches: Vec<Expr>) -> Expr {
     }
     let mut all: Vec<Vec<Expr>> = branches
         .into_iter()
-        .map(|branch| match branch {
-            Expr::Seq(items) => items,
-            single => vec![single],
+        .map(|branch| match branch.open() {
+            Open::Seq(items) => items,
+            single => vec![single.shut()],
         })
         .collect();
     let (mut front, mut back) = (Vec::new(), Vec::new());
