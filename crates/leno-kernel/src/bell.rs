@@ -25,6 +25,7 @@
 //! after the sleep has ended by itself: then the next one ends early, which does no harm. Only the
 //! listener changes how it listens, while it is awake; who rings meanwhile has left the permit.
 
+use core::sync::atomic::AtomicU32;
 use core::time::Duration;
 use std::sync::Arc;
 
@@ -41,6 +42,8 @@ use crate::{Co, wait, world};
 pub struct Bell {
     rung: AtomicBool,
     asleep: AtomicBool,
+    /// How often someone has waited; wraps around. For the listener alone, so it orders nothing.
+    waits: AtomicU32,
     /// Whoever listens, or has listened last.
     listener: Mutex<Option<Listener>>,
 }
@@ -84,6 +87,7 @@ impl Bell {
         Bell {
             rung: AtomicBool::new(false),
             asleep: AtomicBool::new(false),
+            waits: AtomicU32::new(0),
             listener: Mutex::new(None),
         }
     }
@@ -94,6 +98,7 @@ impl Bell {
         Bell {
             rung: AtomicBool::new(false),
             asleep: AtomicBool::new(false),
+            waits: AtomicU32::new(0),
             listener: Mutex::new(None),
         }
     }
@@ -152,7 +157,13 @@ impl Bell {
         self.asleep.store(false, Relaxed);
     }
 
+    /// Returns how often someone has waited.
+    pub(crate) fn waits(&self) -> u32 {
+        self.waits.load(core::sync::atomic::Ordering::Relaxed)
+    }
+
     fn wait_up_to(&self, limit: Option<Duration>) -> bool {
+        self.waits.fetch_add(1, core::sync::atomic::Ordering::Relaxed);
         if let Some(rung) = world::wait_for_bell(self, limit) {
             return rung;
         }

@@ -59,8 +59,13 @@ pub fn try_block_on<F: Future>(future: F) -> Result<F::Output, Exiting> {
         let mut future = pin!(future);
         let mut context = Context::from_waker(&waker);
         loop {
+            let parks = wait::parks();
             if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
                 break Some(output);
+            }
+            if wait::parks() != parks {
+                // The future has parked itself, and may have taken a wake that is meant for it: it is polled again.
+                waker.wake_by_ref();
             }
             if wait::park(Reason::Future) == Wake::Exit {
                 break None;

@@ -15,7 +15,7 @@ use crate::raw::entered;
 use crate::system::Team;
 use crate::user::{self, Panic};
 use crate::wait::{self, Waiter, Wake};
-use crate::{Reason, heritage, world};
+use crate::{Reason, can_park, heritage, world};
 
 /// How many helpers there are at most.
 const MOST: usize = 256;
@@ -44,7 +44,8 @@ static POOL: Pool = Pool {
 ///
 /// # Cancellation
 /// A closure that has begun cannot be stopped: the calling coroutine waits for its end and exits
-/// then. One that has not begun is dropped.
+/// then. One that has not begun is dropped. While the coroutine's own stack unwinds, so in a destructor, the closure is
+/// called in place, and blocks the core.
 ///
 /// # Panics
 /// With the panic of the closure; inside a future that a core polls.
@@ -64,7 +65,11 @@ pub fn blocking<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> T 
     if wait::current().is_none() {
         return f();
     }
-    let (waiter, heritage, teams) = (Waiter::current(), heritage::current(), teams());
+    let waiter = Waiter::current();
+    if !can_park() {
+        return f();
+    }
+    let (heritage, teams) = (heritage::current(), teams());
     let f = move || {
         let _served = Served::begin(teams);
         heritage::with(heritage, f)

@@ -92,6 +92,6 @@ pub use state::{Outcome, Reason, State};
 pub use system::{System, SystemBuilder};
 pub use wait::{
     Waiter, Wake, call, cancel, choose, common_now, current, deadline_in, exit, exit_as, give_way,
-    now, park, park_deaf, park_until, sleep, unpark, unpark_partner, unpark_with, yield_now,
+    now, park, park_deaf, park_until, parks, sleep, unpark, unpark_partner, unpark_with, yield_now,
 };
 pub use watch::{Overdue, Watch};

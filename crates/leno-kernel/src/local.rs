@@ -136,6 +136,7 @@ impl LocalBuilder {
                 let parts = Parts {
                     platform,
                     policy: self.policy,
+                    steps: None,
                     log: self.log.map(Ring::new).map(Rc::new),
                     team: None,
                     title,

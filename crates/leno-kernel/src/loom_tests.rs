@@ -97,7 +97,7 @@ fn loom_nobody_sleeps_while_there_is_work() {
         while taken == 0 {
             team.take(0, 1, |_| taken += 1);
             if taken == 0 {
-                team.rest(0, Left::default, || team.places()[0].mailbox.bell.wait());
+                team.rest(0, true, Left::default, || team.places()[0].mailbox.bell.wait());
             }
         }
         adder.join().unwrap();
@@ -114,12 +114,12 @@ fn loom_whoever_watches_is_told() {
         {
             let _watch = team.watch();
             team.places()[0].mailbox.bell.take();
-            team.rest(0, Left::default, || ());
+            team.rest(0, true, Left::default, || ());
         }
         let core = thread::spawn(|| {
             while !team.is_stopping() {
                 team.places()[0].mailbox.bell.take();
-                team.rest(0, Left::default, || team.places()[0].mailbox.bell.wait());
+                team.rest(0, true, Left::default, || team.places()[0].mailbox.bell.wait());
             }
         });
         let bell = std::sync::Arc::new(Bell::new());
@@ -304,7 +304,7 @@ fn run_one(team: &Team) {
             Some((Turn::Ended(_), movable)) => return team.movables.remove(movable.co),
             Some((Turn::Parked { woken: true }, movable)) => team.add_woken(Some(0), movable, true),
             Some((Turn::Parked { woken: false }, _)) => {}
-            None => team.rest(0, Left::default, || bell.wait()),
+            None => team.rest(0, true, Left::default, || bell.wait()),
         }
     }
 }

@@ -1,7 +1,6 @@
 //! What has become of a system's coroutines.
 
 use core::fmt;
-use std::any::Any;
 
 use leno_context::user::Panic;
 
@@ -19,14 +18,12 @@ pub struct Failure {
     /// Its name.
     pub name: Name,
     /// What it panicked with.
-    pub payload: Box<dyn Any + Send>,
+    pub payload: Panic,
 }
 
 impl fmt::Debug for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = self.payload.downcast_ref::<&str>().copied();
-        let text = text.or_else(|| self.payload.downcast_ref::<String>().map(String::as_str));
-        let text = text.unwrap_or("not with text");
+        let text = self.payload.message().unwrap_or("not with text");
         write!(f, "Failure({} panicked: {text})", self.name.or_id(self.co.bits()))
     }
 }
@@ -91,7 +88,7 @@ impl Core {
 impl Report {
     /// Drops it. Payloads of panics are a user's, and may panic when they are dropped.
     pub(crate) fn dispose(self) {
-        self.failures.into_iter().for_each(|failure| drop(Panic::new(failure.payload)));
+        drop(self.failures);
     }
 
     /// Both together.

@@ -14,7 +14,6 @@ use crate::{Co, Name, Object, Reason, Time, log, world};
 /// What something that can be waited for shows to dumps. See [`park_on`].
 ///
 /// Its numbers are for readers who look now and then: they order nothing.
-#[derive(Debug)]
 pub struct Sign {
     object: Object,
     name: Mutex<Option<Arc<Name>>>,
@@ -94,6 +93,13 @@ impl Sign {
             senders: self.senders.load(Relaxed),
             receivers: self.receivers.load(Relaxed),
         }
+    }
+}
+
+impl core::fmt::Debug for Sign {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        // A copy: it is written by code of a user.
+        f.debug_struct("Sign").field("object", &self.object).field("shows", &self.look()).finish()
     }
 }
 

@@ -163,7 +163,7 @@ pub(crate) fn finish<T>(filler: Filler<T>, result: std::thread::Result<T>) {
         if !core.tasks.get(co).is_some_and(|task| task.borrows.get()) {
             world::saw_panic(format!("coroutine {}", name.or_id(co.bits())), &*payload);
         }
-        core.failures.borrow_mut().push(Failure { co, name, payload });
+        core.failures.borrow_mut().push(Failure { co, name, payload: Panic::new(payload) });
     });
 }
 

@@ -225,6 +225,17 @@ pub fn wake_waker(waker: Waker) {
     }
 }
 
+/// Calls user code in the middle of an operation, which is no place to exit: the operation may have taken something
+/// that would be lost. If the calling coroutine exits in there, it does so at its next operation instead.
+#[inline]
+pub fn without_exit(f: impl FnOnce()) {
+    if let Err(panic) = call(f)
+        && !is_exit(&panic)
+    {
+        panic.resume();
+    }
+}
+
 /// Wakes as if no waker panicked, for planted mistakes: a panic goes on.
 #[doc(hidden)]
 pub fn wake_unguarded(waiter: Waiter) {

@@ -68,10 +68,19 @@ impl Waiter {
     #[inline]
     #[track_caller]
     pub fn current() -> Waiter {
+        Waiter::try_current().unwrap_or_else(|co| refuse(co))
+    }
+
+    /// As [`Self::current`], for callers that hold a lock: a panic would run the user's panic hook meanwhile.
+    ///
+    /// # Errors
+    /// Inside a future that a core polls; with its name.
+    #[inline]
+    pub fn try_current() -> Result<Waiter, Co> {
         entered::here(|here| match here {
-            Here::Stack(inside) | Here::Virtual(inside) => Waiter::Co(inside.co),
-            Here::Thread => Waiter::Thread(own_bell()),
-            Here::Future(_, co) => refuse(co),
+            Here::Stack(inside) | Here::Virtual(inside) => Ok(Waiter::Co(inside.co)),
+            Here::Thread => Ok(Waiter::Thread(own_bell())),
+            Here::Future(_, co) => Err(co),
         })
     }
 
@@ -212,6 +221,35 @@ pub fn park_deaf(reason: Reason) -> Wake {
     })
 }
 
+/// Returns how often the calling coroutine or thread has parked, a number that wraps around.
+///
+/// User code that is called between a look and the park after it may park itself, and take the permit that was meant
+/// for that park. If this number has changed meanwhile, look again instead of parking.
+///
+/// # Examples
+/// ```
+/// use leno_kernel::{LocalSystem, Reason, current, park, parks, unpark};
+///
+/// let system = LocalSystem::new();
+/// let counts = system.spawn(|| {
+///     let before = parks();
+///     unpark(current().expect("a coroutine"));
+///     park(Reason::Sleeping);
+///     parks() - before
+/// });
+/// system.run()?;
+/// assert_eq!(counts.join()?, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn parks() -> u32 {
+    entered::here(|here| match here {
+        Here::Stack(inside) | Here::Virtual(inside) => inside.task.parks.get(),
+        Here::Thread => own_bell().waits(),
+        // Nothing parks there.
+        Here::Future(..) => 0,
+    })
+}
+
 /// Gives a coroutine its permit: if it is parked it goes on, else its next park ends at once. Of a
 /// coroutine that has ended it names nobody, and nothing happens. Any thread may call this.
 #[inline]
@@ -254,14 +292,20 @@ pub fn unpark_partner(co: Co) {
 
 /// Lets the policy say who goes on: the calling coroutine, or whoever it has unparked or spawned last,
 /// as [`unpark_partner`] does. Without a policy, or without a stack, nothing happens.
+///
+/// # Cancellation
+/// It is no place to exit: what the coroutine was doing is done, and it may have something in hand. If it is to exit, it
+/// does so at its next operation.
 #[inline(never)]
 pub fn give_way() {
-    entered::here(|here| {
-        if let Here::Stack(inside) = here
-            && inside.core.has_policy()
-        {
-            inside.core.give_way(&inside);
-        }
+    user::without_exit(|| {
+        entered::here(|here| {
+            if let Here::Stack(inside) = here
+                && inside.core.has_policy()
+            {
+                inside.core.give_way(&inside);
+            }
+        });
     });
 }
 
@@ -449,12 +493,19 @@ pub fn current() -> Option<Co> {
 
 /// Answers a choice that the rules leave open, by the policy of the core that runs the calling code:
 /// an index into the candidates, of which there are at least two. On a plain thread the first.
+///
+/// # Cancellation
+/// It is no place to exit: a coroutine that is to exit does so at its next operation.
 pub fn choose(choice: &Choice<'_>) -> usize {
-    entered::here(|here| match here {
-        Here::Stack(inside) | Here::Virtual(inside) => inside.core.choose(choice),
-        Here::Future(core, _) => core.choose(choice),
-        Here::Thread => 0,
-    })
+    let mut chosen = 0;
+    user::without_exit(|| {
+        chosen = entered::here(|here| match here {
+            Here::Stack(inside) | Here::Virtual(inside) => inside.core.choose(choice),
+            Here::Future(core, _) => core.choose(choice),
+            Here::Thread => 0,
+        });
+    });
+    chosen
 }
 
 /// Lets others run. On a plain thread it yields to other threads.

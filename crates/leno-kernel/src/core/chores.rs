@@ -99,7 +99,7 @@ impl Core {
     #[cold]
     pub(crate) fn failed(&self, co: Co, name: Name, panic: Panic) {
         world::saw_panic(name.or_id(co.bits()).to_string(), panic.payload());
-        let failure = Failure { co, name, payload: panic.into_payload() };
+        let failure = Failure { co, name, payload: panic };
         self.failures.borrow_mut().push(failure);
     }
 
@@ -117,6 +117,6 @@ impl Core {
         self.chores.wakers.take().into_iter().for_each(user::dispose);
         drop(self.chores.complaint());
         drop(self.chores.exit.take());
-        self.failures.take().into_iter().for_each(|failure| drop(Panic::new(failure.payload)));
+        drop(self.failures.take());
     }
 }

@@ -133,6 +133,8 @@ pub(crate) struct Core {
 pub(crate) struct Parts {
     pub(crate) platform: Box<dyn Platform>,
     pub(crate) policy: Option<Box<dyn Policy>>,
+    /// The list of the policy, if that is the one of a world.
+    pub(crate) steps: Option<world::Steps>,
     /// What has happened, if that is written down.
     pub(crate) log: Option<Rc<Ring>>,
     pub(crate) team: Option<Membership>,
@@ -162,7 +164,7 @@ pub(crate) struct Counts {
 impl Core {
     pub(crate) fn new(address: mailbox::Address, mut parts: Parts) -> Core {
         world::parts_for(&mut parts);
-        let Parts { platform, policy, log, team, title, is_preemptive } = parts;
+        let Parts { platform, policy, steps, log, team, title, is_preemptive } = parts;
         let mailbox = address.mailbox;
         let (now, is_virtual) = match user::call(|| (platform.now(), platform.is_virtual())) {
             Ok(asked) => asked,
@@ -191,7 +193,7 @@ impl Core {
             tasks: Tasks::new(mailbox.number, address.generation),
             is_policed: Cell::new(policy.is_some()),
             policy_calls: Cell::new(0),
-            queue: StateCell::new(Queue::new(policy)),
+            queue: StateCell::new(Queue::new(policy, steps)),
             ready: Cell::new(0),
             hands: Cell::new(0),
             attached: Cell::new(0),
@@ -368,8 +370,9 @@ impl Core {
     #[cold]
     pub(crate) fn give_way(&self, inside: &Inside<'_>) {
         let Some(woken) = self.queue.borrow_mut().take_woken() else { return };
-        self.tell_policy();
-        inside.check_after_hook();
+        if self.tell_policy() {
+            inside.check_after_hook();
+        }
         let is_ready = self.tasks.get(woken).is_some_and(|other| other.state() == State::Ready);
         if !is_ready || is_to_exit(inside.task) || !inside.can_leave() {
             return;
@@ -514,6 +517,7 @@ fn is_to_exit(task: &Task) -> bool {
 #[inline(always)]
 fn may_not_park(inside: &Inside<'_>) -> Option<Wake> {
     let task = inside.task;
+    task.parks.set(task.parks.get().wrapping_add(1));
     if is_to_exit(task) || !inside.can_leave() {
         return Some(Wake::Exit);
     }

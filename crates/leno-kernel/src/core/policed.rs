@@ -22,6 +22,7 @@ use crate::log::What;
 use crate::policy::{Choice, Hint, Policy, Ready, Why};
 use crate::raw::entered::Inside;
 use crate::user::{self, Panic, is_exit};
+use crate::world::Steps;
 use crate::{Co, State};
 
 /// A call of a policy goes on: its core is not freed before that has come back.
@@ -126,10 +127,15 @@ impl Core {
         self.failed_itself("the policy", panic);
     }
 
-    /// Tells the policy what has happened since it was last called.
-    pub(super) fn tell_policy(&self) {
+    /// Tells the policy what has happened since it was last called. Returns whether it was called for that.
+    pub(super) fn tell_policy(&self) -> bool {
         if !self.queue.borrow().has_notes() {
-            return;
+            return false;
+        }
+        let steps = self.queue.borrow().steps();
+        if let Some(steps) = steps {
+            self.change(&steps);
+            return false;
         }
         self.with_policy(|policy| {
             loop {
@@ -142,6 +148,20 @@ impl Core {
                 }
             }
         });
+        true
+    }
+
+    /// Does with the list of a world's policy what that would do if it were told.
+    fn change(&self, steps: &Steps) {
+        loop {
+            let note = self.queue.borrow_mut().next_note();
+            match note {
+                None => return,
+                Some(Note::Forget(co)) => steps.remove(co),
+                Some(Note::Ready(note)) if self.is_queued(note.co) => steps.add(note.co, note.why),
+                Some(Note::Ready(_)) => {}
+            }
+        }
     }
 
     /// Tells the policy that a coroutine can run; about copies, so that nothing is borrowed.
@@ -221,13 +241,24 @@ impl Core {
     /// running coroutine.
     #[inline(never)]
     pub(super) fn yield_to_policy(&self, inside: &Inside<'_>) {
-        self.tell_policy();
-        inside.check_after_hook();
+        if self.tell_policy() {
+            inside.check_after_hook();
+        }
         let (co, why, hint) = (inside.co, Why::Yielded, Hint::Back);
-        let about = inside.task.about.borrow().clone();
-        let ready: Ready<'_> = about.ready(co, why, hint, self.roughly_now());
-        let told = self.with_policy(|policy| policy.ready(&ready)).is_some();
-        inside.check_after_hook();
+        let steps = self.queue.borrow().steps();
+        let told = match steps {
+            Some(steps) => {
+                steps.add(co, why);
+                true
+            }
+            None => {
+                let about = inside.task.about.borrow().clone();
+                let ready: Ready<'_> = about.ready(co, why, hint, self.roughly_now());
+                let told = self.with_policy(|policy| policy.ready(&ready)).is_some();
+                inside.check_after_hook();
+                told
+            }
+        };
         self.log(Some(co), || What::Yielded);
         let task = inside.task;
         task.become_(State::Ready);

@@ -13,6 +13,7 @@
 //! scheduler that runs in a slice with a limit does not: it is preempted when that is used up, and the one who
 //! gave it that slice gives way.
 
+use core::mem::ManuallyDrop;
 use core::time::Duration;
 use std::time::Instant;
 
@@ -85,6 +86,37 @@ impl Slice {
     }
 }
 
+/// A slice that another one is attached with: ends also if the code around it unwinds meanwhile.
+struct Sliced<'a> {
+    core: &'a Core,
+    watched: u64,
+    /// The slice of the code that attaches, and the units that it has.
+    outer: Slice,
+    before: i64,
+}
+
+impl Sliced<'_> {
+    /// Goes on with the slice of before. Returns the one that has ended, and the units that it has used.
+    fn end(self) -> (Slice, i64) {
+        ManuallyDrop::new(self).put_back()
+    }
+
+    fn put_back(&mut self) -> (Slice, i64) {
+        interrupt::disarm();
+        self.core.window.end_slice(self.watched);
+        let slice = self.core.slice.replace(self.outer);
+        let used = slice.granted.wrapping_sub(thread::current().units.get());
+        thread::current().units.set(self.before.saturating_sub(used));
+        (slice, used)
+    }
+}
+
+impl Drop for Sliced<'_> {
+    fn drop(&mut self) {
+        self.put_back();
+    }
+}
+
 impl Core {
     /// Runs a coroutine of this core now, until it parks, yields or ends, or its budget is used up.
     /// `inside` is who asks, if it can give way.
@@ -105,14 +137,14 @@ impl Core {
         // One of the core's own would be run by the loop, and without a budget.
         let has_sink = self.tasks.get(co).is_some_and(|task| task.has_sink.get());
         let slice = Slice::new(co, budget);
-        let outer = self.slice.replace(slice);
-        let before = thread::current().units.replace(slice.granted);
+        let sliced = Sliced {
+            core: self,
+            watched,
+            outer: self.slice.replace(slice),
+            before: thread::current().units.replace(slice.granted),
+        };
         let back = self.attach(co);
-        interrupt::disarm();
-        self.window.end_slice(watched);
-        let slice = self.slice.replace(outer);
-        let used = slice.granted.wrapping_sub(thread::current().units.get());
-        thread::current().units.set(before.saturating_sub(used));
+        let (slice, used) = sliced.end();
         let back = if slice.is_preempted { Back::Preempted } else { back? };
         if has_sink {
             if slice.is_preempted {

@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 
 use crate::policy::{Hint, Policy, Why};
+use crate::world::Steps;
 use crate::{Co, Time};
 
 /// See the module.
@@ -20,6 +21,8 @@ pub(crate) enum Queue {
 pub(crate) struct Policed {
     /// Not here while it is called.
     policy: Option<Box<dyn Policy>>,
+    /// Its list, if that is all that changes when it is told something; no user code runs then.
+    steps: Option<Steps>,
     /// What it has not been told, in order.
     notes: VecDeque<Note>,
     /// Whoever was made ready last by the coroutine that runs.
@@ -47,12 +50,19 @@ pub(crate) struct ReadyNote {
 }
 
 impl Queue {
-    pub(crate) fn new(policy: Option<Box<dyn Policy>>) -> Queue {
+    pub(crate) fn new(policy: Option<Box<dyn Policy>>, steps: Option<Steps>) -> Queue {
+        let notes = VecDeque::new();
         match policy {
             None => Queue::Fifo(VecDeque::new()),
-            policy => {
-                Queue::Policy(Policed { policy, notes: VecDeque::new(), woken: None, first: None })
-            }
+            policy => Queue::Policy(Policed { policy, steps, notes, woken: None, first: None }),
+        }
+    }
+
+    /// The list that is changed in place of telling the policy.
+    pub(crate) fn steps(&self) -> Option<Steps> {
+        match self {
+            Queue::Fifo(_) => None,
+            Queue::Policy(policed) => policed.steps.clone(),
         }
     }
 

@@ -75,7 +75,7 @@ impl Core {
             let deadline = self.timers.borrow().next();
             if let Some(Membership { team, place }) = &self.team {
                 if !team.rob(*place, self) {
-                    team.rest(*place, || self.left(), || self.idle(deadline));
+                    team.rest(*place, self.is_empty(), || self.left(), || self.idle(deadline));
                 }
                 continue;
             }
@@ -302,7 +302,7 @@ impl Core {
     }
 
     /// Whether someone waits for what the outside may still do.
-    fn is_open(&self) -> bool {
+    pub(super) fn is_open(&self) -> bool {
         let held = |(_, task): (Co, &Task)| {
             task.state() == State::Parked(Reason::Future) && task.wakers_held() > 0
         };

@@ -38,6 +38,8 @@ pub(crate) struct Task {
     pub(crate) masked: Cell<u32>,
     /// How many sections it is in where it may not be preempted.
     pub(crate) unpreempted: Cell<u32>,
+    /// How often it has parked; wraps around.
+    pub(crate) parks: Cell<u32>,
     /// An unpark that came while it was not parked.
     pub(crate) permit: Cell<bool>,
     /// It borrows from a scope, which must not end before it.
@@ -106,6 +108,7 @@ impl Task {
             state: Cell::new(State::New),
             since: Cell::new(Time::START),
             lent: Lent::new(),
+            parks: Cell::new(0),
             permit: Cell::new(false),
             exit: Cell::new(Exit::No),
             borrows: Cell::new(false),

@@ -5,6 +5,7 @@
 //! second come back from where it sent the first ([`Core::hands`] says how often in a row).
 
 use core::task::{Context, Poll};
+use core::time::Duration;
 use std::sync::Arc;
 
 use leno_context::last_words;
@@ -19,6 +20,9 @@ use crate::raw::entered::{Inside, Running};
 use crate::raw::stack::{Code, Left};
 use crate::user::{self, is_exit};
 use crate::{Co, Name, Outcome, Reason, State};
+
+/// How long a coroutine that got no stack waits before it tries again.
+const TRY_AGAIN: Duration = Duration::from_millis(1);
 
 impl Core {
     /// Runs a ready coroutine until it parks, yields or ends.
@@ -117,8 +121,14 @@ impl Core {
     #[cold]
     fn given_up(&self, co: Co, task: &Task) {
         self.count(|n| n.given_up += 1);
-        task.abandon();
+        // Wakers of those who join it may raise an exit of the code around the loop.
+        let (name, abandoned) = (self.name_of(co), user::call(|| task.abandon()));
         self.ended(co, task);
+        match abandoned {
+            Ok(()) => {}
+            Err(panic) if is_exit(&panic) => panic.resume(),
+            Err(panic) => self.failed(co, name, panic),
+        }
     }
 
     /// The first turn of a body that needs a stack.
@@ -134,14 +144,16 @@ impl Core {
         }
     }
 
-    /// There is no stack: it waits until one of those who have one has ended, if that can help.
+    /// There is no stack: it tries again from time to time, as long as a coroutine that has one may end.
     #[cold]
     fn no_stack(&self, co: Co, task: &Task, error: &StackError, closure: Closure<'static>) {
-        let has_stack = |task: &Task| !task.seat.is_free();
         let is_possible = !matches!(error, StackError::TooLarge { .. });
-        if is_possible && self.tasks.iter().any(|(_, task)| has_stack(task)) {
+        if is_possible && self.may_free_a_stack() {
             task.body.set(Body::Closure(closure));
-            self.make_ready(co, task, Why::Yielded, Hint::Back);
+            self.arm(self.roughly_now() + TRY_AGAIN, co);
+            task.become_(State::Parked(Reason::Sleeping));
+            task.since.set(self.now.get());
+            self.count_parked(Reason::Sleeping, 1);
             return;
         }
         let about = task.about.borrow().clone();
@@ -151,6 +163,23 @@ impl Core {
             about.site,
         ));
         self.drop_body(co, task, Body::Closure(closure));
+    }
+
+    /// Whether a coroutine of this core that has a stack may end. Not if all wait for each other, or for those that
+    /// have none yet.
+    fn may_free_a_stack(&self) -> bool {
+        if !self.tasks.iter().any(|(_, task)| !task.seat.is_free()) {
+            return false;
+        }
+        let is_awake = self.ready.get() > 0
+            || self.team.is_some()
+            || self.is_open()
+            || self.mailbox.bell.is_rung();
+        // Each of those that have none has a timer.
+        let lacks =
+            |task: &Task| task.seat.is_free() && task.state() == State::Parked(Reason::Sleeping);
+        let lacking = || self.tasks.iter().filter(|(_, task)| lacks(task)).count();
+        is_awake || self.timers.borrow().len() > lacking()
     }
 
     #[inline(never)]

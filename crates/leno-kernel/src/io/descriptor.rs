@@ -14,7 +14,7 @@ use super::interest::{Flags, Interest, Readiness};
 use super::registered::Registered;
 use crate::raw::epoll;
 use crate::wait::{self, Wake};
-use crate::{Reason, Time, Waiter};
+use crate::{Reason, Time, Waiter, user};
 
 /// A file descriptor that can be waited for; `T` owns it.
 ///
@@ -99,7 +99,7 @@ impl<T: AsFd> Descriptor<T> {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn into_inner(mut self) -> T {
-        self.registered.deregister(self.as_fd());
+        self.registered.deregister(Some(self.as_fd()));
         self.inner.take().expect("there until the end")
     }
 
@@ -167,10 +167,11 @@ impl<T: AsFd> Descriptor<T> {
         loop {
             standing.key = Some(beacon.enlist(standing.key, interest, waiter.clone()));
             self.register()?;
+            // Before the last look: it is code of a user, which may park and take a wake that is meant for this.
+            let reason = Reason::Descriptor(self.as_fd().as_raw_fd(), interest);
             if let Some(ready) = beacon.ready(interest) {
                 return Ok(ready);
             }
-            let reason = Reason::Descriptor(self.as_fd().as_raw_fd(), interest);
             let wake = match deadline {
                 None => wait::park(reason),
                 Some(deadline) => wait::park_until(reason, deadline),
@@ -347,7 +348,14 @@ impl<T: AsFd> AsFd for Descriptor<T> {
 impl<T: AsFd> Drop for Descriptor<T> {
     fn drop(&mut self) {
         if let Some(inner) = &self.inner {
-            self.registered.deregister(inner.as_fd());
+            // Code of a user: whatever it raises, nobody is left waiting.
+            let fd = user::call(|| inner.as_fd());
+            self.registered.deregister(fd.as_ref().ok().copied());
+            if let Err(panic) = fd
+                && !std::thread::panicking()
+            {
+                panic.resume();
+            }
         }
     }
 }

@@ -32,9 +32,9 @@ struct Registration {
 
 impl Registration {
     /// Ends the watch. If its owner names another descriptor now, that one's watch is left alone; what is reported of
-    /// the first is for a badge that nobody has.
-    fn end(self, fd: BorrowedFd<'_>) {
-        let fd = (fd.as_raw_fd() == self.number).then_some(fd);
+    /// the first is for a badge that nobody has. So it is if its owner names none.
+    fn end(self, fd: Option<BorrowedFd<'_>>) {
+        let fd = fd.filter(|fd| fd.as_raw_fd() == self.number);
         self.reactor.remove(fd, self.badge);
     }
 }
@@ -63,7 +63,7 @@ impl Registered {
                 let old = registration.replace(Registration { reactor, badge, number });
                 if let Some(old) = old {
                     self.beacon.moved();
-                    old.end(fd);
+                    old.end(Some(fd));
                 }
                 Ok(())
             }
@@ -76,8 +76,8 @@ impl Registered {
         }
     }
 
-    /// Nobody needs the descriptor to be watched any more.
-    pub(super) fn deregister(&self, fd: BorrowedFd<'_>) {
+    /// Nobody needs the descriptor to be watched any more; `None` if its owner does not say which it is.
+    pub(super) fn deregister(&self, fd: Option<BorrowedFd<'_>>) {
         let mut registration = lock(&self.registration);
         if let Some(old) = registration.take() {
             old.end(fd);

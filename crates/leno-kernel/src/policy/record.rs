@@ -100,7 +100,7 @@ impl<P: Policy> Policy for Recorded<P> {
 /// What a [`Recorded`] policy writes to: a handle that any thread may read, also after a panic.
 ///
 /// It prints as the token of its log.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Recording {
     log: Arc<Mutex<ChoiceLog>>,
 }
@@ -129,7 +129,14 @@ impl Recording {
 
 impl fmt::Display for Recording {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.lock().fmt(f)
+        // A copy: it is written by code of a user.
+        self.log().fmt(f)
+    }
+}
+
+impl fmt::Debug for Recording {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Recording").field("log", &self.log()).finish()
     }
 }
 

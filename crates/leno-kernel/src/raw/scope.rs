@@ -47,6 +47,8 @@ struct Children {
     waits: Cell<Co>,
     alive: Cell<usize>,
     spawned: StateCell<Vec<Co>>,
+    /// Those that start when someone first waits for them, as the scope does at its end.
+    lazy: StateCell<Vec<Co>>,
     /// The first panic that nobody has taken.
     failed: Cell<Option<Panic>>,
 }
@@ -66,7 +68,8 @@ impl Drop for Guard {
 /// Runs `f`, which may spawn coroutines that borrow from the calling one's frame. They run on the
 /// same core.
 ///
-/// When `f` returns, their ends are waited for; when it panics, or when the calling coroutine is to
+/// When `f` returns, their ends are waited for, which starts those that are [`Start::Lazy`]; one that is
+/// [`Start::Idle`] has to be unparked by someone. When `f` panics, or when the calling coroutine is to
 /// exit meanwhile, they are made to exit first.
 ///
 /// # Blocking
@@ -75,7 +78,8 @@ impl Drop for Guard {
 /// # Panics
 /// With the panic of `f`, or with the first one of a child that nobody joined. When no coroutine
 /// with a stack runs the calling code, or while its stack unwinds. Aborts the process, with a
-/// message, when a child cannot be ended.
+/// message, when a child cannot be ended: a child that drops a generator around its own scope while it
+/// unwinds, or one whose scope is in a generator that ends or is dropped where the scope's system does not run.
 ///
 /// # Examples
 /// ```
@@ -110,6 +114,7 @@ where
         waits: Cell::new(waits),
         alive: Cell::new(0),
         spawned: StateCell::default(),
+        lazy: StateCell::default(),
         failed: Cell::new(None),
     });
     let scope = Scope { children: children.clone(), scope: PhantomData, env: PhantomData };
@@ -164,7 +169,7 @@ impl Children {
             failures.extract_if(.., |failure| spawned.contains(&failure.co)).collect::<Vec<_>>()
         });
         for failure in failures.into_iter().flatten() {
-            self.failed(Panic::new(failure.payload));
+            self.failed(failure.payload);
         }
     }
 
@@ -184,6 +189,16 @@ impl Children {
         spawned.into_iter().for_each(wait::cancel);
     }
 
+    /// Starts those that nobody has waited for yet.
+    fn start_lazy(&self) {
+        let lazy = core::mem::take(&mut *self.lazy.borrow_mut());
+        let is_new = |co: &Co| {
+            let state = |core: &Core| core.tasks.get(*co).map(|task| task.state());
+            entered::with_core(self.core, state).flatten() == Some(State::New)
+        };
+        lazy.into_iter().filter(is_new).for_each(wait::unpark);
+    }
+
     /// Waits until all have ended, whatever else happens; makes them exit first if it `is_to_cancel`.
     fn wait(&self, mut is_to_cancel: bool) -> Waited {
         let unwinds = Unwinds;
@@ -193,6 +208,7 @@ impl Children {
                 if core::mem::take(&mut is_to_cancel) {
                     self.cancel();
                 }
+                self.start_lazy();
                 self.wait_once(waited.is_to_exit || waited.raised.is_some())
             });
             match step {
@@ -370,6 +386,9 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         let co = co.unwrap_or(Err(SpawnError::NoSystem))?;
         self.children.forget_ended();
         self.children.spawned.borrow_mut().push(co);
+        if options.start == Start::Lazy {
+            self.children.lazy.borrow_mut().push(co);
+        }
         let handle = JoinHandle::new(packet, options.name.clone());
         let handle = Some(handle);
         let scoped = ScopedHandle { handle, children: self.children.clone(), scope: PhantomData };

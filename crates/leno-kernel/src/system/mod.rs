@@ -216,7 +216,8 @@ impl SystemBuilder {
             let platform = Box::new(clock);
             let log = log.map(Ring::new).map(Rc::new);
             let team_part = Some(membership);
-            let parts = Parts { platform, policy, log, team: team_part, title, is_preemptive };
+            let parts =
+                Parts { platform, policy, steps: None, log, team: team_part, title, is_preemptive };
             // In a place of its own: one that is leaked stays there.
             let core = Box::new(Core::new(address, parts));
             world::hold();

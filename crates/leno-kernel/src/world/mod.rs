@@ -24,7 +24,7 @@ use core::time::Duration;
 use std::rc::Rc;
 use std::sync::Arc;
 
-pub(crate) use driven::Driven;
+pub(crate) use driven::{Driven, Steps};
 pub use driven::{Driver, Step};
 pub use ending::{Ending, Trouble};
 pub use point::point;
@@ -172,10 +172,11 @@ pub struct Setup {
 pub fn run(setup: Setup, main: impl FnOnce() + 'static) -> Result<Ending, CoresError> {
     let address = mailbox::open_for_world()?;
     let events = (setup.log > 0).then(|| Rc::new(Ring::new(setup.log)));
-    let policy = Box::new(Driven::new(setup.driver.clone(), true));
+    let driven = Driven::new(setup.driver.clone(), true);
     let parts = Parts {
         platform: Box::new(VirtualTime::new()),
-        policy: Some(policy),
+        steps: Some(driven.steps()),
+        policy: Some(Box::new(driven)),
         log: events.clone(),
         team: None,
         title: Arc::new(Title {
@@ -396,7 +397,9 @@ pub(crate) fn parts_for(parts: &mut Parts) {
     }
     raw::with(|world| {
         if parts.policy.is_none() {
-            parts.policy = Some(Box::new(Driven::new(world.driver.clone(), false)));
+            let driven = Driven::new(world.driver.clone(), false);
+            parts.steps = Some(driven.steps());
+            parts.policy = Some(Box::new(driven));
         }
         parts.log = world.events.clone();
     });

@@ -18,6 +18,7 @@ fn three() -> (Core, [Co; 3]) {
     let parts = Parts {
         platform,
         policy: None,
+        steps: None,
         log: None,
         team: None,
         title: Arc::new(title),

@@ -23,7 +23,7 @@ use crate::sync::{
     fence, lock,
 };
 use crate::system::movables::Still;
-use crate::user;
+use crate::{user, world};
 
 /// What a core leaves behind when it rests.
 #[derive(Clone, Copy, Debug, Default)]
@@ -58,7 +58,16 @@ pub(crate) enum Rest {
 
 impl Team {
     /// A core has found nothing to do: `sleep` is called, unless something has come meanwhile.
-    pub(crate) fn rest(&self, own: usize, left: impl FnOnce() -> Left, sleep: impl FnOnce()) {
+    ///
+    /// A core that `is_empty` does not sleep while the team stops: whether it may leave depends on what other cores do,
+    /// of which it is not told. One that has coroutines is woken when one of them can run.
+    pub(crate) fn rest(
+        &self,
+        own: usize,
+        is_empty: bool,
+        left: impl FnOnce() -> Left,
+        sleep: impl FnOnce(),
+    ) {
         let place = &self.places[own];
         // It costs a look at everyone, so only if someone wants to know.
         let watched = self.watched.load(SeqCst) > 0;
@@ -77,7 +86,7 @@ impl Team {
         let is_to_tell =
             !watched && self.watched.load(SeqCst) > 0 && !leno_context::is_planted("watch");
         let busy = is_to_tell
-            || self.is_stopping()
+            || self.is_stopping() && (is_empty || world::is_ending())
             || place.mailbox.bell.is_rung()
             || self.places.iter().any(|place| place.length.load(Acquire) > 0);
         if !busy {
