@@ -4,6 +4,7 @@ use core::fmt;
 use core::pin::Pin;
 use core::task::{Context, Poll};
 
+use leno_kernel::Waiter;
 use leno_kernel::log::Operation;
 
 use crate::channel::Channel;
@@ -77,9 +78,8 @@ impl<'a, T, F: Flavour> SendFuture<'a, T, F> {
         }
     }
 
-    fn begin(&mut self, value: T, context: &Context<'_>) -> Poll<Result<(), SendError<T>>> {
+    fn begin(&mut self, value: T, waiter: Waiter) -> Poll<Result<(), SendError<T>>> {
         self.channel.begins(Operation::Send);
-        let waiter = F::waiter(context);
         let mut exchange = self.channel.asked(self.channel.lock(), Side::Hungry, None);
         match exchange.put(value, &Caller) {
             Put::Done(wakes) => {
@@ -109,12 +109,16 @@ impl<T, F: Flavour> Future for SendFuture<'_, T, F> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        let key = match core::mem::replace(&mut this.step, Step::Refused) {
-            Step::Holds(value) => return this.begin(value, context),
-            Step::Stands(key) => key,
-            Step::Sent | Step::Refused => panic!("a future that was ready is polled again"),
-        };
+        if matches!(this.step, Step::Sent | Step::Refused) {
+            panic!("a future that was ready is polled again");
+        }
+        // A waker that panics when it is cloned leaves everything as it was.
         let waiter = F::waiter(context);
+        let key = match core::mem::replace(&mut this.step, Step::Refused) {
+            Step::Holds(value) => return this.begin(value, waiter),
+            Step::Stands(key) => key,
+            Step::Sent | Step::Refused => unreachable!("looked at above"),
+        };
         let mut exchange = this.channel.lock();
         if exchange.stage(key) == Stage::Waiting {
             let old = exchange.renew(key, waiter);

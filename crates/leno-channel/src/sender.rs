@@ -236,6 +236,7 @@ macro_rules! about {
 
         impl<T, F: Flavour> fmt::Debug for $end<T, F> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let _held = leno_kernel::is_planted("show-locked").then(|| self.channel.lock());
                 write!(f, concat!(stringify!($end), "({})"), self.label())
             }
         }

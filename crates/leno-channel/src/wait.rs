@@ -122,7 +122,10 @@ impl<T, F: Flavour> Channel<T, F> {
             leno_kernel::world::point(Operation::Receive, Some(self.object));
             exchange = self.lock();
         }
-        let waiter = self.waiter(reason, deadline);
+        let Some(waiter) = self.try_waiter(deadline) else {
+            drop(exchange);
+            self.refuse(reason, deadline)
+        };
         let patience = Patience::of::<F>(&waiter);
         let key = exchange.wait_hungry(waiter, None);
         drop(exchange);
@@ -265,10 +268,8 @@ impl<T, F: Flavour> Channel<T, F> {
         value: T,
         deadline: Option<Time>,
     ) -> Result<(), (Failure, T)> {
-        // Declared before the lock, and so dropped after it if the calling code may not wait.
-        let left;
         let mut exchange = self.asked(exchange, Side::Hungry, None);
-        left = match exchange.put(value, &Caller) {
+        let left = match exchange.put(value, &Caller) {
             Put::Done(wakes) => {
                 drop(exchange);
                 wakes.wake_partner();
@@ -277,7 +278,10 @@ impl<T, F: Flavour> Channel<T, F> {
             Put::Closed(value) => return Err((Failure::Closed, value)),
             Put::Full(value) | Put::Busy(value) => value,
         };
-        let waiter = self.waiter(Reason::Blocked(self.object), deadline);
+        let Some(waiter) = self.try_waiter(deadline) else {
+            drop(exchange);
+            self.refuse(Reason::Blocked(self.object), deadline)
+        };
         let patience = Patience::of::<F>(&waiter);
         let (key, wakes) = exchange.wait_blocked(waiter, left, None);
         drop(exchange);
@@ -367,15 +371,34 @@ impl<T, F: Flavour> Channel<T, F> {
         }
     }
 
-    /// Whoever calls, to stand in line.
+    /// Returns the calling code, to stand in line. Not under the lock: it may panic, which calls the user's panic hook.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn waiter(&self, reason: Reason, deadline: Option<Time>) -> Waiter {
-        let waiter = Waiter::current();
-        if !F::SHARED && deadline.is_none() && matches!(waiter, Waiter::Thread(_)) {
-            refuse_thread(reason);
+        self.try_waiter(deadline).unwrap_or_else(|| self.refuse(reason, deadline))
+    }
+
+    /// As [`Self::waiter`], under the lock: `None` if the calling code must not wait.
+    #[inline(always)]
+    fn try_waiter(&self, deadline: Option<Time>) -> Option<Waiter> {
+        let waiter = match Waiter::try_current() {
+            Ok(waiter) => waiter,
+            Err(_) if leno_kernel::is_planted("hook-locked") => Waiter::current(),
+            Err(_) => return None,
+        };
+        let is_stuck = !F::SHARED && deadline.is_none() && matches!(waiter, Waiter::Thread(_));
+        (!is_stuck).then_some(waiter)
+    }
+
+    /// Says why the calling code must not wait.
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    fn refuse(&self, reason: Reason, deadline: Option<Time>) -> ! {
+        match Waiter::current() {
+            Waiter::Thread(_) => refuse_thread(reason),
+            _ => unreachable!("{reason} until {deadline:?}: the calling code may wait"),
         }
-        waiter
     }
 }
 

@@ -31,16 +31,16 @@ impl<T> Exchange<T> {
     }
 
     fn reconcile_one(&mut self) -> Option<Wakes> {
-        if self.len() > 0 {
-            return match self.meet(Side::Hungry, &Caller) {
-                Meeting::With(key) => Some(self.hand_stored(key)),
-                Meeting::Nobody | Meeting::Busy => None,
-            };
+        if self.len() > 0
+            && let Meeting::With(key) = self.meet(Side::Hungry, &Caller)
+        {
+            return Some(self.hand_stored(key));
         }
         if !self.will_go() {
             return None;
         }
-        if !self.blocked.is_empty() && !self.hungry.is_empty() {
+        // What is stored comes before what the blocked have.
+        if self.len() == 0 && !self.blocked.is_empty() && !self.hungry.is_empty() {
             let blocked: Vec<Key> = self.parties.iter(&self.blocked).map(|(key, _)| key).collect();
             if let Some(wakes) = blocked.into_iter().find_map(|key| self.pair(key)) {
                 return Some(wakes);

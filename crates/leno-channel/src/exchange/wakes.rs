@@ -28,17 +28,27 @@ impl Wakes {
         waiter.take().map_or(Wakes::Nobody, Wakes::One)
     }
 
-    /// Wakes them, all of them, whatever a waker does. No lock is held.
+    /// Wakes them, all of them, whatever a waker does. No lock is held. The calling coroutine does not exit here: what
+    /// it has received, or puts back, would be lost.
     #[inline(always)]
     pub(crate) fn wake(self) {
         match self {
             Wakes::Nobody => {}
             Wakes::Co(co) => unpark(co),
-            Wakes::One(waiter) => waiter.wake(),
+            others => others.wake_others(),
+        }
+    }
+
+    #[inline(never)]
+    fn wake_others(self) {
+        match self {
+            Wakes::Nobody => {}
+            Wakes::Co(co) => unpark(co),
+            Wakes::One(waiter) => user::without_exit(|| waiter.wake()),
             Wakes::Many(waiters) if leno_kernel::is_planted("close-stops") => {
                 waiters.into_iter().for_each(user::wake_unguarded);
             }
-            Wakes::Many(waiters) => user::wake_all(waiters),
+            Wakes::Many(waiters) => user::without_exit(|| user::wake_all(waiters)),
         }
     }
 

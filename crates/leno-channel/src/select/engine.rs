@@ -143,6 +143,13 @@ impl<'a, R, L: Alternatives<'a, R>> Engine<'a, R, L> {
         self.standing.as_ref().map(|(_, waiter)| waiter)
     }
 
+    /// Wakes the calling code, which waits here: its next park ends at once.
+    pub(crate) fn wake(&self) {
+        if let Some((_, waiter)) = &self.standing {
+            waiter.clone().wake();
+        }
+    }
+
     /// What it waits on.
     pub(crate) fn object(&self) -> Option<Object> {
         self.standing.as_ref().map(|(ticket, _)| ticket.object)
@@ -216,6 +223,12 @@ fn look_again<'a, R>(
 
 impl<'a, R, L: Alternatives<'a, R>> Drop for Engine<'a, R, L> {
     fn drop(&mut self) {
-        self.give_up();
+        let raised = user::call(|| self.give_up()).err();
+        let raised = user::first(raised, self.alternatives.take().and_then(L::dispose));
+        if let Some(raised) = raised
+            && !std::thread::panicking()
+        {
+            raised.resume();
+        }
     }
 }

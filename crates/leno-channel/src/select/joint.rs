@@ -69,13 +69,24 @@ impl<L: Strands, H> Joint<L, H> {
                 }
             }
             strands.iter_mut().for_each(|strand| strand.unlock());
-            user::each("a waker", strands.iter_mut(), |strand| strand.wake());
+            strands.iter_mut().for_each(|strand| strand.wake());
             (attempt, closed.map(|place| strands[place].label()))
         });
         if closed.is_some() {
             self.closed = closed;
         }
         attempt
+    }
+}
+
+/// Calls `f` for all strands, also after one has raised something; that goes on when all are done.
+fn each(strands: &mut [&mut dyn Strand], mut f: impl FnMut(&mut dyn Strand)) {
+    let mut raised = None;
+    for strand in strands {
+        raised = user::first(raised, user::call(|| f(&mut **strand)).err());
+    }
+    if let Some(raised) = raised {
+        raised.resume();
     }
 }
 
@@ -143,11 +154,11 @@ impl<L: Strands, H> Step for Joint<L, H> {
     }
 
     fn leave(&mut self, _: &Waiter) {
-        self.strands.each(|all| all.iter_mut().for_each(|strand| strand.leave()));
+        self.strands.each(|all| each(all, |strand| strand.leave()));
     }
 
     fn undo(&mut self, _: &Waiter) {
-        self.strands.each(|all| all.iter_mut().for_each(|strand| strand.undo()));
+        self.strands.each(|all| each(all, |strand| strand.undo()));
     }
 
     fn is_ready(&mut self) -> bool {

@@ -4,6 +4,8 @@
 //! ([`Nothing`], and [`And`] one more), which lies in the caller's frame and is `Send` exactly if all of
 //! them are. Where it is not known, they are [`Many`], in boxes.
 
+use leno_kernel::user::{self, Panic};
+
 use super::alternative::{Alternative, Step};
 
 /// See the module.
@@ -22,6 +24,9 @@ pub trait Alternatives<'a, R> {
 
     /// Drops all but the one at this place, which was taken, and calls its handler.
     fn finish(self, place: usize) -> R;
+
+    /// Drops all of them, each by itself. Returns what a destructor raised.
+    fn dispose(self) -> Option<Panic>;
 }
 
 /// No alternative yet.
@@ -45,6 +50,23 @@ impl<A> And<Nothing, A> {
     pub(crate) fn one(last: A) -> Self {
         And { others: Nothing, last }
     }
+}
+
+/// Calls the handler of the alternative that was taken. What the destructors of the others have raised goes on after
+/// that: what was taken would be lost otherwise.
+#[inline(always)]
+fn finish_after<R>(raised: Option<Panic>, finish: impl FnOnce() -> R) -> R {
+    if leno_kernel::is_planted("select-drop-loses")
+        && let Some(raised) = raised
+    {
+        raised.resume();
+    }
+    let result = finish();
+    if let Some(raised) = raised {
+        user::dispose(result);
+        raised.resume();
+    }
+    result
 }
 
 #[cold]
@@ -73,6 +95,11 @@ impl<'a, R> Alternatives<'a, R> for Nothing {
     fn finish(self, place: usize) -> R {
         no_such(place)
     }
+
+    #[inline(always)]
+    fn dispose(self) -> Option<Panic> {
+        None
+    }
 }
 
 impl<'a, R, L: Alternatives<'a, R>, B: Alternative<R>> Alternatives<'a, R> for And<L, B> {
@@ -96,12 +123,17 @@ impl<'a, R, L: Alternatives<'a, R>, B: Alternative<R>> Alternatives<'a, R> for A
     fn finish(self, place: usize) -> R {
         let And { others, last } = self;
         if place == others.count() {
-            drop(others);
-            last.finish()
+            finish_after(others.dispose(), || last.finish())
         } else {
-            drop(last);
-            others.finish(place)
+            finish_after(user::try_dispose(last).err(), || others.finish(place))
         }
+    }
+
+    #[inline(always)]
+    fn dispose(self) -> Option<Panic> {
+        let And { others, last } = self;
+        let raised = others.dispose();
+        user::first(raised, user::try_dispose(last).err())
     }
 }
 
@@ -129,8 +161,12 @@ impl<'a, R> Alternatives<'a, R> for Many<'a, R> {
 
     fn finish(mut self, place: usize) -> R {
         let taken = self.all.swap_remove(place);
-        drop(self);
-        taken.finish_boxed()
+        finish_after(self.dispose(), || taken.finish_boxed())
+    }
+
+    fn dispose(self) -> Option<Panic> {
+        let each = self.all.into_iter().map(|one| user::try_dispose(one).err());
+        each.fold(None, user::first)
     }
 }
 

@@ -360,17 +360,25 @@ impl<'a, R, L: Alternatives<'a, R>> Select<'a, R, L> {
             "a thread waits in a select of local alternatives: only its own coroutines could end \
              the wait, and they cannot run meanwhile"
         );
+        let mut parks = leno_kernel::parks();
         let mut taken = self.engine.enlist(waiter);
         let object = self.engine.object().expect("it stands in line");
         loop {
             if let Some(taken) = taken {
                 return Ok(self.engine.finish(taken));
             }
-            if park(Reason::Choosing(object), self.engine.deadline()) == Wake::Exit {
+            let deadline = self.engine.deadline();
+            if leno_kernel::parks() != parks && !leno_kernel::is_planted("select-parks-blind") {
+                // Sources and wakers have parked since the last look, and may have taken a wake that is meant for this
+                // select: it looks again.
+                self.engine.wake();
+            }
+            if park(Reason::Choosing(object), deadline) == Wake::Exit {
                 self.engine.give_up();
                 leno_kernel::exit();
                 return Err(SelectError::Exiting);
             }
+            parks = leno_kernel::parks();
             taken = self.engine.retry();
         }
     }

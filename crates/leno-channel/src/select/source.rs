@@ -63,8 +63,8 @@ pub trait Source {
     ///
     /// It should return at once. While it runs, nobody can meet the select: partners at its channels stand in
     /// line, or store their values, and are met when this has returned `None`. So it may use these channels,
-    /// but must not wait for its own select. A wake of the select's waiter that comes while this waits for
-    /// something else is taken for its own.
+    /// but must not wait for its own select. If it waits for something else, the select looks again at all its
+    /// alternatives before it parks: a wake that was meant for it may have ended that wait.
     fn take(&mut self) -> Option<Self::Item>;
 
     /// Has `waiter` woken when it is worth looking again. Called before every look that precedes a

@@ -1,6 +1,6 @@
 //! One channel of a join: locked, looked at, and either taken from or not.
 
-use leno_kernel::{Object, Waiter};
+use leno_kernel::{Object, Waiter, user};
 
 use super::ticket::Ticket;
 use crate::channel::Channel;
@@ -105,7 +105,9 @@ impl<T, F: Flavour> Strand for Held<'_, '_, T, F> {
 
     fn wake(&mut self) {
         core::mem::replace(&mut self.wakes, Wakes::Nobody).wake();
-        self.old = None;
+        if let Some(old) = self.old.take() {
+            user::without_exit(|| user::discard(old));
+        }
     }
 
     fn offers(&self, own: Option<&Ticket>) -> Offers {
@@ -136,10 +138,12 @@ impl<T, F: Flavour> Strand for Held<'_, '_, T, F> {
     }
 
     fn undo(&mut self) {
+        // The value first: leaving may run code of a user, that of a waker.
+        if let Some((order, value)) = self.intake.value.take() {
+            let wakes = self.intake.channel.lock().put_back(order, value);
+            wakes.wake();
+        }
         self.leave();
-        let Some((order, value)) = self.intake.value.take() else { return };
-        let wakes = self.intake.channel.lock().put_back(order, value);
-        wakes.wake();
     }
 
     fn turn(&mut self) -> usize {
