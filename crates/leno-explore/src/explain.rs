@@ -3,7 +3,7 @@
 //! A schedule is worth telling only if it fails each time. If it does not, something decides that leno
 //! does not, and that is what is told.
 
-use leno_kernel::policy::Decision;
+use leno_kernel::policy::{ChoiceLog, Decision};
 use leno_kernel::world::Trouble;
 
 use crate::explorer::{Explorer, Program, Run};
@@ -11,17 +11,9 @@ use crate::failure::{Failure, Found};
 use crate::recorder::Recorder;
 use crate::shrink::shrink;
 
-/// What is known of the run that the recorder has seen fail.
-pub(crate) fn explain(
-    explorer: &Explorer,
-    recorder: &mut Recorder,
-    program: &Program,
-    runs: u64,
-    trouble: Trouble,
-    site: Option<String>,
-) -> Failure {
-    let (origin, token) = (recorder.strategy().origin(), recorder.token());
-    let first = Seen { decided: recorder.decided().to_vec(), trouble, site };
+/// What is known of the run that has failed first.
+pub(crate) fn explain(explorer: &Explorer, first: Seen, program: &Program, runs: u64) -> Failure {
+    let (origin, token) = (first.origin.clone(), first.token.clone());
     let (mut decided, mut run) = explorer.retry(first.decided.clone(), program, true);
     let (mut shrinks, mut repeats) = (0, first.is_like(&run));
     if repeats {
@@ -48,13 +40,21 @@ pub(crate) fn explain(
 }
 
 /// The run that has failed first.
-struct Seen {
+pub(crate) struct Seen {
+    origin: String,
+    token: ChoiceLog,
     decided: Vec<Decision>,
     trouble: Trouble,
     site: Option<String>,
 }
 
 impl Seen {
+    /// Copies what the recorder has of it: the program runs again before it is told.
+    pub(crate) fn of(recorder: &mut Recorder, trouble: Trouble, site: Option<String>) -> Seen {
+        let (origin, token) = (recorder.strategy().origin(), recorder.token());
+        Seen { origin, token, decided: recorder.decided().to_vec(), trouble, site }
+    }
+
     /// Whether another run has failed in the same way. What a panic says may differ, if its place is the same.
     fn is_like(&self, run: &Run) -> bool {
         let Some(trouble) = &run.trouble else { return false };

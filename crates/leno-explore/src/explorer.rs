@@ -4,14 +4,17 @@ use core::cell::RefCell;
 use core::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::thread::JoinHandle;
 use std::time::Duration;
 
+use leno_context::last_words;
+use leno_context::user::Panic;
 use leno_kernel::log::Log;
 use leno_kernel::policy::{ChoiceLog, Decision};
 use leno_kernel::world::{self, Setup, Trouble};
 
 use crate::environment;
-use crate::explain::explain;
+use crate::explain::{Seen, explain};
 use crate::failure::Failure;
 use crate::hook::{self, Baggage};
 use crate::recorder::Recorder;
@@ -202,7 +205,7 @@ impl Explorer {
         let is_exhaustive = matches!(self.how, How::Exhaustive { .. });
         match self.run(program) {
             Ok(summary) if is_exhaustive && summary.is_cut_off => {
-                eprintln!("leno-explore: {}", cut_off(&summary));
+                last_words::write(format_args!("leno-explore: {}\n", cut_off(&summary)));
             }
             Ok(_) => {}
             Err(failure) => panic!("{failure}"),
@@ -216,10 +219,17 @@ impl Explorer {
     pub fn run(self, program: impl Fn() + Send + Sync + 'static) -> Result<Summary, Failure> {
         if std::thread::panicking() {
             // No run can be unwound on a thread that unwinds, so none would end by that.
-            let other = std::thread::spawn(move || self.run(program));
-            return other.join().unwrap_or_else(|_| {
-                Err(Failure::of_all("the exploration panicked".to_owned(), 0))
-            });
+            let failed = |what: &str, why: &str| Err(Failure::of_all(format!("{what}: {why}"), 0));
+            let other = std::thread::Builder::new().name("leno-explore".to_owned());
+            return match other.spawn(move || self.run(program)).map(JoinHandle::join) {
+                Ok(Ok(explored)) => explored,
+                // A payload that panics when it is dropped would end the process.
+                Ok(Err(payload)) => {
+                    let panic = Panic::new(payload);
+                    failed("the exploration panicked", panic.message().unwrap_or("(not a text)"))
+                }
+                Err(error) => failed("there is no thread to explore on", &error.to_string()),
+            };
         }
         hook::install();
         let is_exhaustive = matches!(self.how, How::Exhaustive { .. });
@@ -247,7 +257,8 @@ impl Explorer {
             self.run_with(strategy, runs, &program, &mut summary)?;
         }
         if asked.is_some() {
-            eprintln!("LENO_REPLAY: this schedule ran, and nothing failed");
+            let said = "LENO_REPLAY: this schedule ran, and nothing failed";
+            last_words::write(format_args!("{said}\n"));
         } else if self.must_complete && is_exhaustive && summary.is_cut_off {
             return Err(Failure::of_all(cut_off(&summary), summary.runs));
         }
@@ -274,8 +285,8 @@ impl Explorer {
                 Some(Trouble::Cut) => summary.cut += 1,
                 Some(trouble) => {
                     summary.runs += 1;
-                    let recorder = &mut recorder.borrow_mut();
-                    return Err(explain(self, recorder, program, summary.runs, trouble, run.site));
+                    let seen = Seen::of(&mut recorder.borrow_mut(), trouble, run.site);
+                    return Err(explain(self, seen, program, summary.runs));
                 }
             }
         }
