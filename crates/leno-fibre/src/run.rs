@@ -8,7 +8,6 @@ use core::cell::Cell;
 use std::panic::resume_unwind;
 use std::rc::Rc;
 
-use leno_context::user::Panic;
 use leno_kernel::log::Log;
 use leno_kernel::policy::Policy;
 use leno_kernel::report::{Failure, Report};
@@ -159,12 +158,7 @@ impl Runner {
         let result = match main.try_join() {
             Some(Ok(result)) => Some(result),
             Some(Err(error)) => match error.into_panic() {
-                Ok(payload) => {
-                    // What others have panicked with may panic when it is dropped.
-                    let failures = report.failures.into_iter();
-                    failures.for_each(|failure| drop(Panic::new(failure.payload)));
-                    resume_unwind(payload)
-                }
+                Ok(payload) => resume_unwind(payload),
                 Err(_ended) => None,
             },
             None => None,

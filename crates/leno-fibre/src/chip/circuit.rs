@@ -62,12 +62,12 @@ trait AnyNet {
 impl<T> NetCore<T> {
     #[track_caller]
     fn end<E>(&self, pins: &Cell<usize>, pick: impl Fn(&(Out<T>, In<T>)) -> E) -> E {
-        let ends = self.ends.borrow();
-        let Some(ends) = ends.as_ref() else {
+        let picked = self.ends.borrow().as_ref().map(pick);
+        let Some(picked) = picked else {
             panic!("net {} is of a circuit that has been started", self.name.or_id(0))
         };
         pins.set(pins.get() + 1);
-        pick(ends)
+        picked
     }
 }
 

@@ -71,7 +71,8 @@ pub fn sink_to_list<T: 'static>(list: Rc<RefCell<Vec<T>>>) -> Sink<T> {
     procedure(move |value| list.borrow_mut().push(value)).named("sink to list")
 }
 
-/// Appends each value to a list, unless it is there.
+/// Appends each value to a list, unless it is there. The list is borrowed while values are compared: a `PartialEq` may
+/// look at it, and neither change it nor let others do so.
 ///
 /// # Examples
 /// ```
@@ -85,9 +86,9 @@ pub fn sink_to_list<T: 'static>(list: Rc<RefCell<Vec<T>>>) -> Sink<T> {
 /// ```
 pub fn sink_to_unique_list<T: PartialEq + 'static>(list: Rc<RefCell<Vec<T>>>) -> Sink<T> {
     let add = move |value| {
-        let mut list = list.borrow_mut();
-        if !list.contains(&value) {
-            list.push(value);
+        let is_there = list.borrow().contains(&value);
+        if !is_there {
+            list.borrow_mut().push(value);
         }
     };
     procedure(add).named("sink to unique list")

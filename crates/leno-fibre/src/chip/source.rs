@@ -196,7 +196,8 @@ pub fn bounded_list_source<T: Clone + 'static>(list: Vec<T>) -> Source<Option<T>
     .known(&typed::SOURCE)
 }
 
-/// Writes what a variable holds at the time, for ever.
+/// Writes what a variable holds at the time, for ever. The variable is borrowed while its value is cloned: a `Clone` may
+/// look at it, and neither change it nor let others do so.
 ///
 /// # Examples
 /// ```

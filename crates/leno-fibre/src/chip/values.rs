@@ -112,7 +112,7 @@ impl<T: 'static> Values<T> {
                 Err(deadlock) => *deadlock.report,
             };
             if self.failure.is_none() && !report.failures.is_empty() {
-                self.failure = Some(report.failures.swap_remove(0).payload);
+                self.failure = Some(report.failures.swap_remove(0).payload.into_payload());
             }
             let value = self.slot.borrow_mut().take();
             if value.is_some() || report.alive.is_empty() || self.system.sweep() == 0 {

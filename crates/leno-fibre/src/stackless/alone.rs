@@ -15,11 +15,12 @@ use core::pin::{Pin, pin};
 use core::task::{Context, Poll, Waker};
 use std::future::poll_fn;
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::Wake;
 
 use leno_kernel::Co;
 use leno_kernel::ledger::{self, End};
+use leno_kernel::user::{self, lock};
 
 /// What the context of a fibre without a stack shares with whoever polls it.
 #[derive(Default)]
@@ -27,7 +28,7 @@ pub(super) struct Own {
     /// Known when it is first polled.
     pub(super) co: Cell<Option<Co>>,
     /// While a body with bound ends is polled: its relay, and the core's own waker.
-    wakers: RefCell<Option<(Waker, Waker)>>,
+    wakers: Cell<Option<(Waker, Waker)>>,
     /// The ends by which operations of this fibre that stand in line under its name are woken.
     stand: RefCell<Vec<End>>,
 }
@@ -53,9 +54,11 @@ impl Own {
 
     /// The core's waker, if this one is the relay.
     fn behind(&self, waker: &Waker) -> Option<Waker> {
-        let wakers = self.wakers.borrow();
-        let (relay, core) = wakers.as_ref()?;
-        waker.will_wake(relay).then(|| core.clone())
+        // Taken out meanwhile, as to clone a waker runs code.
+        let (relay, core) = self.wakers.take()?;
+        let behind = waker.will_wake(&relay).then(|| core.clone());
+        self.wakers.set(Some((relay, core)));
+        behind
     }
 }
 
@@ -90,11 +93,8 @@ impl Relay {
     /// Takes the place of the core's waker that it had.
     fn set(&self, core: Option<Waker>) {
         // A waker that is dropped runs code, so not under the lock.
-        let before = {
-            let mut own = self.core.lock().unwrap_or_else(PoisonError::into_inner);
-            core::mem::replace(&mut *own, core)
-        };
-        drop(before);
+        let before = core::mem::replace(&mut *lock(&self.core), core);
+        user::discard(before);
     }
 }
 
@@ -105,7 +105,7 @@ impl Wake for Relay {
 
     fn wake_by_ref(self: &Arc<Self>) {
         // Taken, as to clone it runs code, too. Once is enough: the next poll brings another one.
-        let core = self.core.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let core = lock(&self.core).take();
         if let Some(core) = core {
             core.wake();
         }
@@ -133,7 +133,7 @@ impl<F: Future> Future for Alone<F> {
         let relay = self.relay.take().unwrap_or_default();
         relay.set(Some(context.waker().clone()));
         let waker = Waker::from(relay.clone());
-        self.own.wakers.replace(Some((waker.clone(), context.waker().clone())));
+        drop(self.own.wakers.replace(Some((waker.clone(), context.waker().clone()))));
         let polled = self.body.as_mut().poll(&mut Context::from_waker(&waker));
         drop(self.own.wakers.take());
         drop(waker);
