@@ -89,18 +89,20 @@ impl AsyncBuilder {
         let by = shared.requester();
         let own = shared.clone();
         // Code of users, which must not run while the table is locked.
-        let me = AsyncMe::new(own.clone());
+        let me = AsyncMe::new(own.clone(), name.clone());
         let place = me.place();
         let runs = body(me.clone());
         let future = async move {
             runs.await;
-            let id = me.id();
+            let Some(id) = me.id() else { unreachable!("a body runs when its coroutine was made") };
             own.point();
             // A turn that has ended otherwise has ended so first.
             turn::coroutine(&own);
             let last = me.take_last();
             let mut settle =
                 last.map(|last| |call: &dyn AnyCall| typed::<P, R>(call).answer(Ok(last)));
+            // What is called from here on is not its doing.
+            turn::mark_over(&own);
             own.operate_as_scheduler(|table| table.end(id, Ending::Returned, &mut settle));
             // An answer that nobody gets.
             user::discard(settle);

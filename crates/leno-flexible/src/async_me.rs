@@ -24,6 +24,7 @@ use leno_kernel::user::{Locked, lock};
 /// ends the turn, and the others are refused, or panic.
 pub struct AsyncMe<P, R> {
     shared: Arc<Shared>,
+    name: Arc<str>,
     /// Known as soon as the coroutine is made.
     id: Arc<OnceLock<Id>>,
     /// What is answered at the end.
@@ -44,15 +45,16 @@ impl<R> Last<R> {
 }
 
 impl<P, R> AsyncMe<P, R> {
-    pub(crate) fn new(shared: Arc<Shared>) -> AsyncMe<P, R> {
+    pub(crate) fn new(shared: Arc<Shared>, name: Arc<str>) -> AsyncMe<P, R> {
         let last = Last { is_there: AtomicBool::new(false), answer: Mutex::new(None) };
         let (id, last) = (Arc::default(), Arc::new(last));
-        AsyncMe { shared, id, last, types: PhantomData }
+        AsyncMe { shared, name, id, last, types: PhantomData }
     }
 
     pub(crate) fn clone(&self) -> AsyncMe<P, R> {
-        let (shared, id) = (self.shared.clone(), self.id.clone());
-        AsyncMe { shared, id, last: self.last.clone(), types: PhantomData }
+        let (shared, name) = (self.shared.clone(), self.name.clone());
+        let (id, last) = (self.id.clone(), self.last.clone());
+        AsyncMe { shared, name, id, last, types: PhantomData }
     }
 
     /// Where its number goes.
@@ -60,8 +62,9 @@ impl<P, R> AsyncMe<P, R> {
         self.id.clone()
     }
 
-    pub(crate) fn id(&self) -> Id {
-        *self.id.get().expect("a body runs when its coroutine was made")
+    /// Returns its number; `None` before the coroutine is made, in the closure that gives its body.
+    pub(crate) fn id(&self) -> Option<Id> {
+        self.id.get().copied()
     }
 
     pub(crate) fn take_last(&self) -> Option<R> {
@@ -76,7 +79,7 @@ impl<P, R> AsyncMe<P, R> {
 impl<P: Send + 'static, R: Send + 'static> AsyncMe<P, R> {
     /// The parameter of the present call: once, and only while someone has called.
     pub fn parameter(&mut self) -> Option<P> {
-        let own = self.id();
+        let own = self.id()?;
         let of_turn = turn::current(&self.shared, |id, turn| {
             let is_open = id == own && turn.end == End::Open;
             is_open.then(|| typed::<P, R>(&**turn.call.as_ref()?).take_parameter())
@@ -92,16 +95,17 @@ impl<P: Send + 'static, R: Send + 'static> AsyncMe<P, R> {
         }
     }
 
-    /// Who has called, if anyone.
+    /// Who has called, if anyone; nobody before the coroutine is made.
     pub fn caller(&self) -> Option<Party> {
+        let own = self.id()?;
         turn::coroutine(&self.shared);
-        self.shared.lock().get(self.id())?.caller.as_ref().map(|caller| caller.from.party())
+        self.shared.lock().get(own)?.caller.as_ref().map(|caller| caller.from.party())
     }
 
     /// What it is called; "(ended)" if it is kept after the coroutine and all its handles are gone.
     pub fn name(&self) -> Arc<str> {
-        let name = self.shared.lock().get(self.id()).map(|cell| cell.name.clone());
-        name.unwrap_or_else(|| "(ended)".into())
+        let is_gone = self.id().is_some_and(|own| self.shared.lock().get(own).is_none());
+        if is_gone { "(ended)".into() } else { self.name.clone() }
     }
 
     /// Answers whoever has called, who goes on, and is idle until it is called, kicked or resumed; without
@@ -176,7 +180,7 @@ impl<P: Send + 'static, R: Send + 'static> AsyncMe<P, R> {
         }
         let mut left_at = None;
         poll_fn(move |context| {
-            let (id, turn) = (self.id(), self.turn());
+            let (id, turn) = self.turn();
             if let Some(left_at) = left_at {
                 return if turn == left_at { Poll::Pending } else { Poll::Ready(Ok(())) };
             }
@@ -230,10 +234,11 @@ impl<P: Send + 'static, R: Send + 'static> AsyncMe<P, R> {
         poll_fn(move |context| {
             if let Some(left_at) = left_at {
                 // It is polled when it is active; but perhaps twice in a turn.
-                return if self.turn() == left_at { Poll::Pending } else { Poll::Ready(()) };
+                return if self.turn().1 == left_at { Poll::Pending } else { Poll::Ready(()) };
             }
             self.shared.point();
-            let (id, mut answer) = (self.id(), answer.take());
+            let Some(id) = self.id() else { self.refuse() };
+            let mut answer = answer.take();
             let ended = turn::current(&self.shared, |own, turn| {
                 if own != id || turn.end != End::Open {
                     return None;
@@ -265,12 +270,13 @@ impl<P: Send + 'static, R: Send + 'static> AsyncMe<P, R> {
         panic!("coroutine '{}' does one thing at a time: this turn has ended", self.name())
     }
 
-    /// The number of its turn.
+    /// Returns its number, and that of its turn.
     #[track_caller]
-    fn turn(&self) -> u64 {
-        let number =
-            turn::current(&self.shared, |id, turn| (id == self.id()).then_some(turn.number));
-        number.flatten().unwrap_or_else(|| {
+    fn turn(&self) -> (Id, u64) {
+        let own = self.id();
+        let turn =
+            turn::current(&self.shared, |id, turn| (own == Some(id)).then_some((id, turn.number)));
+        turn.flatten().unwrap_or_else(|| {
             panic!(
                 "the operations of coroutine '{}' are for its own body, and another one uses them",
                 self.name()
@@ -280,17 +286,15 @@ impl<P: Send + 'static, R: Send + 'static> AsyncMe<P, R> {
 
     pub(crate) fn spin(&self) {
         self.shared.point();
-        self.shared.operate(|table| table.spin(self.id()));
+        // Another one may poll the body, before or after its coroutine is there.
+        let (own, _) = self.turn();
+        self.shared.operate(|table| table.spin(own));
     }
 }
 
 impl<P, R> fmt::Debug for AsyncMe<P, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.id.get().and_then(|id| self.shared.lock().get(*id).map(|cell| cell.name.clone()))
-        {
-            Some(name) => write!(f, "AsyncMe({name})"),
-            None => f.write_str("AsyncMe"),
-        }
+        write!(f, "AsyncMe({})", self.name)
     }
 }
 

@@ -1,10 +1,9 @@
 //! Making coroutines.
 
 use core::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::resume_unwind;
 use std::sync::Arc;
 
-use leno_context::unwind;
 use leno_kernel::user;
 
 use crate::call::{AnyCall, typed};
@@ -101,7 +100,7 @@ fn wrap<P: Send + 'static, R: Send + 'static>(
 ) -> Body {
     Box::new(move || {
         let mut me = Me::new(shared.clone(), id);
-        let result = catch_unwind(AssertUnwindSafe(|| body(&mut me)));
+        let result = user::call(|| body(&mut me));
         let last = me.take_last();
         let mut settle = last.map(|last| |call: &dyn AnyCall| typed::<P, R>(call).answer(Ok(last)));
         let (ending, exit) = match result {
@@ -109,8 +108,8 @@ fn wrap<P: Send + 'static, R: Send + 'static>(
                 shared.point();
                 (Ending::Returned, None)
             }
-            Err(payload) if unwind::is_exit(&*payload) => (Ending::Exited, Some(payload)),
-            Err(payload) => (Ending::Panicked(payload), None),
+            Err(panic) if user::is_exit(&panic) => (Ending::Exited, Some(panic)),
+            Err(panic) => (Ending::Panicked(panic.into_payload()), None),
         };
         // Whoever exits was not attached by the scheduler, which has to be told.
         let (failure, raised) = match exit.is_some() {
@@ -123,7 +122,7 @@ fn wrap<P: Send + 'static, R: Send + 'static>(
         }
         user::discard(settle);
         match (failure, exit, &shared.hook) {
-            (_, Some(exit), _) => resume_unwind(exit),
+            (_, Some(exit), _) => exit.resume(),
             (Some(failure), None, Some(hook)) => hook(failure),
             // The kernel's report has it.
             (Some(failure), None, None) => resume_unwind(failure.into_payload()),

@@ -61,6 +61,8 @@ impl<P: Send + 'static, R: Send + 'static> Future for CallFuture<P, R> {
                 call
             }
             Step::Waits(call) => {
+                // It is withdrawn if this unwinds.
+                self.step = Step::Waits(call.clone());
                 call.set_waiter(waiter);
                 if own.is_none() && shared.is_threadless && !call.is_settled() {
                     self.callee.steer(&call, None);
@@ -70,7 +72,10 @@ impl<P: Send + 'static, R: Send + 'static> Future for CallFuture<P, R> {
             Step::Done => panic!("a call of '{}' was polled after it was done", self.callee.name()),
         };
         match call.take_answer() {
-            Some(answer) => Poll::Ready(answer),
+            Some(answer) => {
+                self.step = Step::Done;
+                Poll::Ready(answer)
+            }
             None => {
                 self.step = Step::Waits(call);
                 Poll::Pending

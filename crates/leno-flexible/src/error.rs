@@ -4,7 +4,7 @@ use core::any::Any;
 use core::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use leno_kernel::user::Panic;
+use leno_kernel::user::{Panic, lock};
 
 use crate::{Party, State};
 
@@ -46,7 +46,8 @@ pub enum Refusal {
         coroutine: Arc<str>,
     },
     /// Whoever calls cannot wait: its thread runs the system, which has no other thread, and has called it between
-    /// two turns of coroutines. A destructor of a parameter or an answer can try, or a waker.
+    /// two turns of coroutines. A destructor of a parameter or an answer can try, or a waker, or a failure hook; and
+    /// a member of a ring, if another member on its thread runs the system.
     Steers {
         /// Whom it has called.
         coroutine: Arc<str>,
@@ -97,8 +98,8 @@ impl fmt::Display for Refusal {
             ),
             Refusal::Steers { coroutine } => write!(
                 f,
-                "a destructor or a waker cannot call coroutine '{coroutine}' here: the calling thread \
-                 runs its system, and would wait for itself"
+                "a destructor, a waker, a hook or a member of a ring cannot call coroutine '{coroutine}' here: \
+                 the calling thread runs its system, and would wait for itself"
             ),
             Refusal::Foreign { by, coroutine } => write!(
                 f,
@@ -187,14 +188,10 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let payload = self.payload.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = payload.message();
-        write!(
-            f,
-            "coroutine '{}' has panicked: {}",
-            self.coroutine,
-            text.unwrap_or("not with text")
-        )
+        // Not written while it is locked: what it is written into is code of a user.
+        let text = lock(&self.payload).message().map(str::to_owned);
+        let text = text.as_deref().unwrap_or("not with text");
+        write!(f, "coroutine '{}' has panicked: {text}", self.coroutine)
     }
 }
 

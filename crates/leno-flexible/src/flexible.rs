@@ -226,7 +226,7 @@ impl<P: Send + 'static, R: Send + 'static> Flexible<P, R> {
             self.name()
         );
         let call = Arc::new(Call::new(parameter, None));
-        shared.point();
+        shared.point_to_wait();
         if !can_park() {
             // Says so, if it is a future.
             drop(Waiter::current());
@@ -341,7 +341,7 @@ impl<P: Send + 'static, R: Send + 'static> Flexible<P, R> {
         let takes_helm = !is_late && self.shared().take_helm();
         match steers {
             Some(_steers) if takes_helm => {
-                helm::steer(self.shared(), None, limit, || call.is_settled());
+                raise(helm::steer(self.shared(), None, limit, || call.is_settled()));
                 true
             }
             // It cannot steer itself, and is answered by one who can.

@@ -26,24 +26,29 @@
 //! Only those who call run coroutines, while they wait, and nobody runs any after its answer is there:
 //! somebody who kicks, or whose answer has come, may hold a lock that the next body takes.
 //!
-//! A system that has ended is *swept* by whoever leaves the helm last: its bodies are dropped.
+//! A system that has ended is *swept* by the thread that leaves the helm last, or, if nobody has it, by the one that ends
+//! the system: its bodies are dropped. Rejected: to wait until they are. A body whose turn it is may wait for the code that
+//! drops the system: in a coroutine that runs on top of it, on a thread whose end it awaits, in a turn of another system.
 //!
 //! Rejected: to go on steering for others after the own answer is there saves wake-ups when many call, but
 //! keeps callers from what they hold, and from returning; a queue of threads that wait for the helm is one
 //! more thing to keep in step, where the calls themselves are a list of them.
+//!
+//! A coroutine of the kernel that steers may be cancelled meanwhile. The exit is raised where code of users waits: in a body,
+//! which has ended then, or in what is called between turns. It is kept until the helm is left and handed over, and goes on
+//! after that; the system and its other coroutines go on, too.
 
 use core::task::{Context, Poll};
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Weak};
 use std::task::{Wake, Waker};
 
-use leno_context::unwind;
-use leno_kernel::{Reason, Time, Waiter, Wake as Parked, can_park, help, now, park, user, world};
+use leno_kernel::user::{self, Panic};
+use leno_kernel::{Time, Waiter, help, now, world};
 
 use crate::call::AnyCall;
-use crate::shared::Shared;
+use crate::shared::{Shared, raise};
 use crate::table::{Ending, Id, Leave, Next, Stackless, Table};
-use crate::turn::{self, Ends};
+use crate::turn::{self, Ends, Served};
 
 /// Wakes a body that waits for something outside.
 struct Rouser {
@@ -79,7 +84,8 @@ impl Drop for Guard<'_> {
     fn drop(&mut self) {
         if self.is_armed {
             self.shared.operate(Table::stop);
-            sweep(self.shared);
+            // Its thread unwinds already.
+            drop(sweep(self.shared));
         }
     }
 }
@@ -99,28 +105,32 @@ enum Step {
 
 /// C2: steers until `is_settled`, `limit`, or nobody is ready. Whoever calls this has the helm, and has it
 /// no longer afterwards; it has said so by [`turn::steers`] before it took the helm. `next` is what was scheduled
-/// already.
+/// already. Returns an exit that was raised meanwhile, at which it ends, too.
+#[must_use = "an exit goes on: see `raise`"]
 pub(crate) fn steer(
     shared: &Arc<Shared>,
     mut next: Option<Next>,
     limit: Option<Time>,
     is_settled: impl Fn() -> bool,
-) {
+) -> Option<Panic> {
     let mut guard = Guard { shared, is_armed: true };
+    let mut exit = None;
     loop {
         // What it has served is dropped when the turn is performed: that may be code of users.
-        let mut _served = None;
+        let mut served = None;
         let back = match next.take() {
             Some(Next::Poll { id, stackless, turn, call }) => {
                 let turn = turn::begin(shared, id, turn, call, Some(&stackless.waker));
-                let body = poll(shared, id, stackless, &turn);
-                let (leave, served) = turn.finish();
-                _served = Some(served);
+                let body = poll(shared, id, stackless, &turn, &mut exit);
+                let (leave, call) = turn.finish();
+                served = Some(call);
                 Some((id, body, leave))
             }
             Some(Next::Run { .. }) => unreachable!("whoever has a stack has a home core"),
             Some(Next::Ask(question)) => {
-                next = Some(shared.answer(question));
+                let (scheduled, raised) = shared.answer(question);
+                keep(&mut exit, raised);
+                next = Some(scheduled);
                 continue;
             }
             Some(Next::InVain | Next::Nobody) => None,
@@ -130,8 +140,10 @@ pub(crate) fn steer(
             }
         };
         let is_late = limit.is_some_and(|limit| now() >= limit);
-        let is_done = || is_late || is_settled();
-        match shared.operate_as_scheduler(|table| step(table, back, is_done)) {
+        let is_done = || exit.is_some() || is_late || is_settled();
+        let (step, raised) = shared.operate_while_steering(|table| step(table, back, is_done));
+        keep(&mut exit, raised);
+        match step {
             Step::Next(scheduled) => next = Some(scheduled),
             Step::Again => {}
             Step::Left => guard.is_armed = false,
@@ -140,14 +152,20 @@ pub(crate) fn steer(
                 guard.is_armed = false;
             }
             Step::Stopped => {
-                sweep(shared);
                 guard.is_armed = false;
+                keep(&mut exit, sweep(shared));
             }
         }
+        keep(&mut exit, served.and_then(Served::dispose));
         if !guard.is_armed {
-            return;
+            return exit;
         }
     }
+}
+
+/// Keeps an exit until the helm is left.
+fn keep(exit: &mut Option<Panic>, raised: Option<Panic>) {
+    *exit = user::first(exit.take(), raised);
 }
 
 /// S3 and S1.
@@ -190,42 +208,55 @@ fn step(
     }
 }
 
-/// S2: one turn. Gives the body back, unless it has ended.
-fn poll(shared: &Arc<Shared>, id: Id, mut stackless: Stackless, turn: &Ends) -> Option<Stackless> {
-    stackless.inner.take().into_iter().for_each(user::wake_waker);
-    let polled = catch_unwind(AssertUnwindSafe(|| {
+/// Performs S2, one turn. Gives the body back, unless it has ended. An exit of the one who steers has ended it, and is
+/// kept.
+fn poll(
+    shared: &Arc<Shared>,
+    id: Id,
+    mut stackless: Stackless,
+    turn: &Ends,
+    exit: &mut Option<Panic>,
+) -> Option<Stackless> {
+    if let Some(inner) = stackless.inner.take()
+        && let Err(panic) = user::call(|| inner.wake())
+    {
+        keep(exit, user::report("a waker", panic));
+    }
+    let polled = user::call(|| {
         let mut context = Context::from_waker(&stackless.waker);
         stackless.future.as_mut().poll(&mut context)
-    }));
-    let payload = match polled {
+    });
+    let panic = match polled {
         Ok(Poll::Pending) => return Some(stackless),
         // It has told the table itself.
         Ok(Poll::Ready(())) => return None,
-        Err(payload) => payload,
+        Err(panic) => panic,
     };
-    drop_body(stackless);
-    if unwind::is_exit(&*payload) {
-        resume_unwind(payload);
-    }
+    keep(exit, drop_body(stackless));
     if let Some(leave) = turn.take_leave() {
-        shared.operate_as_scheduler(|table| table.leave(id, leave));
+        keep(exit, shared.operate_while_steering(|table| table.leave(id, leave)).1);
     }
-    end(shared, id, Ending::Panicked(payload));
+    turn.mark_over();
+    let ending = if user::is_exit(&panic) {
+        keep(exit, Some(panic));
+        Ending::Exited
+    } else {
+        Ending::Panicked(panic.into_payload())
+    };
+    keep(exit, end(shared, id, ending));
     None
 }
 
-/// A body has not come to its end.
-fn end(shared: &Arc<Shared>, id: Id, ending: Ending) {
+/// Ends a coroutine whose body has not come to its end. Returns an exit that this has raised.
+fn end(shared: &Arc<Shared>, id: Id, ending: Ending) -> Option<Panic> {
     let mut nothing = None::<fn(&dyn AnyCall) -> Option<Waiter>>;
-    let ended = shared.operate_as_scheduler(|table| table.end(id, ending, &mut nothing));
-    if let Some(failure) = ended {
-        shared.report(failure);
-    }
+    let (ended, exit) = shared.operate_while_steering(|table| table.end(id, ending, &mut nothing));
+    user::first(exit, ended.and_then(|failure| shared.report(failure)))
 }
 
-/// Its destructors run; if one panics, its coroutine has ended all the same.
-fn drop_body(stackless: Stackless) {
-    drop(user::try_dispose(stackless));
+/// Drops a body; if a destructor panics, its coroutine has ended all the same. Returns an exit that this has raised.
+fn drop_body(stackless: Stackless) -> Option<Panic> {
+    user::try_dispose(stackless).err().filter(user::is_exit)
 }
 
 /// H3: a helper steers, to whom the helm was given.
@@ -233,58 +264,41 @@ pub(crate) fn send_helper(shared: &Arc<Shared>) {
     let shared = shared.clone();
     help(move || {
         let _steers = turn::steers(&shared);
-        steer(&shared, None, None, || false);
+        raise(steer(&shared, None, None, || false));
     });
 }
 
-/// Drops the bodies of a system that has ended, and leaves the helm. Whoever calls this has it.
-pub(crate) fn sweep(shared: &Arc<Shared>) {
+/// Drops the bodies of a system that has ended, and leaves the helm, which the caller has. Returns an exit that was
+/// raised meanwhile.
+#[must_use = "an exit goes on: see `raise`"]
+pub(crate) fn sweep(shared: &Arc<Shared>) -> Option<Panic> {
     let _steers = turn::steers(shared);
+    let mut exit = None;
     loop {
-        let body = shared.operate_as_scheduler(|table| {
+        let (body, raised) = shared.operate_while_steering(|table| {
             let body = table.take_body();
             if body.is_none() {
                 table.leave_helm();
             }
             body
         });
-        let Some((id, stackless)) = body else { return };
+        keep(&mut exit, raised);
+        let Some((id, stackless)) = body else { return exit };
         // Its destructors are its own doing, too; a turn it is not.
         let turn = turn::begin(shared, id, 0, None, None);
-        drop_body(stackless);
+        keep(&mut exit, drop_body(stackless));
         drop(turn);
-        end(shared, id, Ending::Exited);
+        keep(&mut exit, end(shared, id, Ending::Exited));
     }
 }
 
-/// Ends a system, and waits until its bodies are dropped, unless one of them does this itself, a future, a coroutine
-/// that is to exit, or code that is called by one who steers this system or another: then whoever has the helm sees to
-/// it.
+/// Ends a system and drops its bodies. If somebody steers it, they are dropped there, when the turn has ended. This does
+/// not wait for that: the body that has the turn may wait for the calling code.
 pub(crate) fn stop_and_sweep(shared: &Arc<Shared>) {
-    shared.operate_as_scheduler(Table::stop);
-    if turn::coroutine(shared).is_some() {
-        return;
-    }
-    // One that cannot wait leaves it to whoever steers.
-    let waiter = can_park().then(Waiter::current);
-    loop {
-        let is_taken = shared.operate_as_scheduler(|table| {
-            let is_free = !core::mem::replace(&mut table.is_steered, true);
-            if !is_free {
-                table.awaits_helm.extend(waiter.clone());
-            }
-            is_free
-        });
-        if is_taken {
-            return sweep(shared);
-        }
-        // Nor does one that steers another system wait: two of them could wait for each other.
-        if waiter.is_none() || turn::is_steering_any() {
-            return;
-        }
-        // One that is to exit may be what the one who steers waits for, to end its own system.
-        if park(Reason::Blocking) == Parked::Exit {
-            return;
-        }
-    }
+    let (is_free, exit) = shared.operate_while_steering(|table| {
+        table.stop();
+        !core::mem::replace(&mut table.is_steered, true)
+    });
+    let raised = if is_free { sweep(shared) } else { None };
+    raise(user::first(exit, raised));
 }

@@ -230,9 +230,12 @@ impl<P: Send + 'static, R: Send + 'static> Me<P, R> {
 
 impl<P, R> fmt::Debug for Me<P, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let table = self.shared.lock();
-        let state = table.get(self.id).map_or(State::Terminated, |cell| cell.state);
-        write!(f, "Me({}[{state}])", table.cell(self.id).name)
+        // Not written while the table is locked: what it is written into is code of a user.
+        let own = self.shared.lock().get(self.id).map(|cell| (cell.name.clone(), cell.state));
+        match own {
+            Some((name, state)) => write!(f, "Me({name}[{state}])"),
+            None => write!(f, "Me({})", State::Terminated),
+        }
     }
 }
 

@@ -26,7 +26,7 @@ use leno_kernel::{
 };
 
 use crate::call::AnyCall;
-use crate::shared::Shared;
+use crate::shared::{Shared, raise};
 use crate::table::{Body, Ending, Id, Next, Table};
 
 /// Wakes the scheduler for its sink.
@@ -108,7 +108,7 @@ fn cannot_start(shared: &Shared, id: Id, why: &str) {
     }
     let Some(failure) = ended else { return };
     if shared.hook.is_some() {
-        return shared.report(failure);
+        return raise(shared.report(failure));
     }
     last_words::say(format_args!("{failure}"));
     user::failed("a flexible coroutine", Panic::new(failure.into_payload()));

@@ -135,7 +135,7 @@ impl Shared {
     #[inline]
     pub(crate) fn point(&self) {
         if self.asks.load(Relaxed) > 0 {
-            self.refuse_askers();
+            self.refuse(Asker::is_around);
         }
         world::point(Operation::Lock, Some(self.object));
     }
@@ -179,11 +179,19 @@ impl Shared {
     /// The same for one who schedules, and so goes on whatever an observer or a policy of requests raises: the
     /// failure hook is told.
     pub(crate) fn operate_as_scheduler<T>(&self, f: impl FnOnce(&mut Table) -> T) -> T {
-        let (result, raised) = self.operate_holding(f);
-        if let Some(raised) = raised {
-            user::failed("an observer or a policy", raised);
-        }
+        let (result, exit) = self.operate_while_steering(f);
+        raise(exit);
         result
+    }
+
+    /// Performs an operation of one who schedules and has more to do before it exits itself. Returns an exit that was raised.
+    #[must_use = "an exit goes on: see `raise`"]
+    pub(crate) fn operate_while_steering<T>(
+        &self,
+        f: impl FnOnce(&mut Table) -> T,
+    ) -> (T, Option<Panic>) {
+        let (result, raised) = self.operate_holding(f);
+        (result, raised.and_then(|raised| user::report("an observer or a policy", raised)))
     }
 
     /// The same from outside: whoever schedules has to be told, if there is something to do.
@@ -249,7 +257,7 @@ impl Shared {
             let gone = match told {
                 Ok(()) => self.lock().put_back(observer),
                 // An exit is none of its faults. Of the events that it was given it is not told again.
-                Err(exit) if exit.is_exit() => {
+                Err(exit) if user::is_exit(&exit) => {
                     raised = user::first(raised, Some(exit));
                     self.lock().put_back(observer)
                 }
@@ -269,7 +277,7 @@ impl Shared {
             Ok(place) => (place, None),
             Err(panic) => {
                 // An exit is none of its faults.
-                if !panic.is_exit() {
+                if !user::is_exit(&panic) {
                     user::discard(undecided.depose());
                 }
                 (0, Some(panic))
@@ -312,13 +320,20 @@ impl Shared {
         }
     }
 
-    /// Q2 and Q3.
+    /// Q2 and Q3; with an exit that this has raised. Nobody is scheduled if the policy has raised it.
     ///
     /// # Panics
-    /// With what the policy has raised. It is gone then, and whoever schedules stops the system.
-    pub(crate) fn answer(&self, mut question: Question) -> Next {
+    /// With what else the policy has raised. It is gone then, and the one who schedules stops the system.
+    pub(crate) fn answer(&self, mut question: Question) -> (Next, Option<Panic>) {
         match self.ask(|| question.ask()) {
-            Ok(place) => self.operate_as_scheduler(|table| table.schedule_chosen(question, place)),
+            Ok(place) => {
+                self.operate_while_steering(|table| table.schedule_chosen(question, place))
+            }
+            // An exit is none of its faults.
+            Err(exit) if user::is_exit(&exit) => {
+                self.lock().put_back_policy(question);
+                (Next::InVain, Some(exit))
+            }
             Err(panic) => {
                 user::discard(question);
                 panic.resume()
@@ -336,7 +351,9 @@ impl Shared {
     pub(crate) fn schedule(&self) -> Next {
         let mut next = self.operate_as_scheduler(Table::schedule);
         while let Next::Ask(question) = next {
-            next = self.answer(question);
+            let exit;
+            (next, exit) = self.answer(question);
+            raise(exit);
         }
         next
     }
@@ -356,9 +373,22 @@ impl Shared {
         result
     }
 
+    /// Does what [`Self::point`] does, before a call that waits.
+    ///
+    /// # Panics
+    /// As [`Self::point`], and when another member of the ring of the calling code runs a policy or the observer, which
+    /// would not go on.
+    #[inline]
+    pub(crate) fn point_to_wait(&self) {
+        if self.asks.load(Relaxed) > 0 {
+            self.refuse(Asker::is_kept);
+        }
+        self.point();
+    }
+
     #[cold]
-    fn refuse_askers(&self) {
-        let is_asker = lock(&self.askers).contains(&Asker::here());
+    fn refuse(&self, is_asker: impl Fn(&Asker) -> bool) {
+        let is_asker = lock(&self.askers).iter().any(is_asker);
         assert!(
             !is_asker,
             "a policy or an observer operates on the flexible system that calls it, which waits for it meanwhile"
@@ -398,24 +428,35 @@ impl Shared {
             let takes_helm = table.take_helm();
             Ok(takes_helm.then(|| if in_world { Next::InVain } else { table.schedule() }))
         });
-        // Whoever has the helm steers first.
+        // One that has the helm steers first; not for long if it is to exit.
+        let is_exiting = exit.is_some();
+        let mut exit = exit;
         let called = first.map(|first| {
             if let Some(first) = first {
-                helm::steer(self, (!in_world).then_some(first), limit, is_settled);
+                let next = (!in_world).then_some(first);
+                let raised = helm::steer(self, next, limit, || is_exiting || is_settled());
+                exit = user::first(exit.take(), raised);
             }
         });
         (called, self.consult_if(has_questions, exit))
     }
 
-    /// A body has panicked, and nobody has called it.
-    pub(crate) fn report(&self, failure: Failure) {
+    /// Reports the panic of a body that nobody has called. Returns an exit that the hook has raised.
+    #[must_use = "an exit goes on: see `raise`"]
+    pub(crate) fn report(&self, failure: Failure) -> Option<Panic> {
         match &self.hook {
             Some(hook) => {
-                if let Err(panic) = user::call(|| hook(failure)) {
-                    user::failed("a failure hook", panic);
+                if leno_kernel::is_planted("helper-dies") {
+                    hook(failure);
+                    return None;
                 }
+                let panic = user::call(|| hook(failure)).err()?;
+                user::report("a failure hook", panic)
             }
-            None => lock(&self.failures).push(failure),
+            None => {
+                lock(&self.failures).push(failure);
+                None
+            }
         }
     }
 
@@ -434,10 +475,12 @@ impl Shared {
 
     /// Whoever runs the calling code, as this system sees it.
     pub(crate) fn requester(self: &Arc<Self>) -> Requester {
-        match self.current() {
-            Some(id) => self.lock().as_requester(id),
-            None => Requester::Outside(Outsider::here()),
-        }
+        // One that is gone does nothing any more.
+        let own = self.current().and_then(|id| {
+            let table = self.lock();
+            table.get(id).is_some().then(|| table.as_requester(id))
+        });
+        own.unwrap_or_else(|| Requester::Outside(Outsider::here()))
     }
 
     /// Parks the calling coroutine until it is active again.

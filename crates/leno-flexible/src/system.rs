@@ -214,12 +214,12 @@ impl System {
 
 impl Drop for System {
     fn drop(&mut self) {
-        self.stop();
-        let home = self.home.take();
         if self.shared.current().is_some() {
-            // One of its own coroutines drops it, and the home core cannot wait for itself.
-            drop(std::thread::spawn(move || drop(home)));
+            // One of its own coroutines drops it: the home core ends by itself, and nobody waits for that. Before the
+            // system stops: a waker that is called then may suspend the coroutine, which nobody schedules any more.
+            drop(self.home.take());
         }
+        self.stop();
     }
 }
 

@@ -21,9 +21,11 @@ use crate::{AsyncMe, Failure, Flexible, Snapshot, System, SystemBuilder, helm};
 /// the process does, which costs what waking a thread costs: so do not kick or prod one that has nothing to do.
 /// A body that blocks its thread blocks its system.
 ///
-/// Dropping it drops all bodies; whoever waits for one gets an error. It waits until they are dropped, unless it is
-/// dropped by one of them, by code that is called by a thread which runs this or another such system, or by a coroutine
-/// that is to exit: then the thread that runs it drops them.
+/// If a coroutine of a [`leno_kernel`] system that runs a body is cancelled while the body waits by an operation of the
+/// kernel, the exit unwinds the body, too, whose coroutine has terminated then. The system goes on.
+///
+/// Dropping it drops all bodies, and calls that wait for one of them return an error. If a thread runs a body at that
+/// moment, that thread drops them, when the turn of the body has ended; the drop does not wait for that.
 ///
 /// # Examples
 /// ```

@@ -9,7 +9,10 @@
 //!
 //! Several turns may be under way on one thread, one on top of the other: a body of one system calls a
 //! coroutine of another. In a world all threads are on one thread of the machine, so each turn says to
-//! whom it belongs.
+//! whom it belongs; and on which stack it was begun, since a member of a ring may hop to another one in a turn.
+//!
+//! A turn is over when its coroutine has ended: code that is called after that, such as a failure hook, is not the
+//! coroutine's doing.
 //!
 //! A body that goes from thread to thread looks here, too, and whatever finds the thread's turns has a frame
 //! of its own: the compiler could keep their address while such a body is suspended.
@@ -20,9 +23,11 @@ use core::cell::RefCell;
 use std::sync::Arc;
 use std::task::Waker;
 
-use leno_kernel::{Co, user, who};
+use leno_kernel::user::{self, Panic};
+use leno_kernel::{Co, who};
 
 use crate::call::AnyCall;
+use crate::raw::place::Place;
 use crate::shared::Shared;
 use crate::table::{Id, Leave};
 
@@ -30,6 +35,8 @@ use crate::table::{Id, Leave};
 pub(crate) struct Turn {
     /// The kernel's coroutine that steers, or the thread of a world; `None` on a plain thread.
     steered_by: Option<Co>,
+    /// The stack on which it was begun.
+    place: Place,
     /// Where its system is, which lives as long as the turn.
     system: usize,
     id: Id,
@@ -50,6 +57,8 @@ pub(crate) enum End {
     By(Leave),
     /// By something that was performed.
     Done,
+    /// With its coroutine: it is nobody's any more.
+    Over,
 }
 
 impl Turn {
@@ -79,6 +88,15 @@ fn with<T, R>(
 /// The call that a turn has served. It may be the last to know an answer that nobody gets, which is dropped with it.
 pub(crate) struct Served(Option<Arc<dyn AnyCall>>);
 
+impl Served {
+    /// Drops it. Returns an exit that this has raised.
+    #[inline]
+    pub(crate) fn dispose(mut self) -> Option<Panic> {
+        let panic = user::try_dispose(self.0.take()?).err()?;
+        user::report("a destructor", panic)
+    }
+}
+
 impl Drop for Served {
     #[inline]
     fn drop(&mut self) {
@@ -101,6 +119,15 @@ impl Ends {
             let place = self.place(turns)?;
             turns[place].take_leave()
         })
+    }
+
+    /// Marks it as over, with its coroutine: nothing of it is to be performed.
+    pub(crate) fn mark_over(&self) {
+        with(&TURNS, |turns| {
+            let place = self.place(turns)?;
+            turns[place].end = End::Over;
+            Some(())
+        });
     }
 
     /// Ends it: what is still to be performed, and what is to be dropped after that.
@@ -160,22 +187,13 @@ pub(crate) fn steers(shared: &Arc<Shared>) -> Option<Steers> {
     })
 }
 
-/// Whether the calling code was called by one who steers this system.
+/// Whether the calling code was called by one who steers this system, or runs beside it on the same thread or in the same
+/// coroutine of the kernel, in a ring: nobody would steer while it waits.
 #[inline(never)]
 pub(crate) fn is_steering(shared: &Arc<Shared>) -> bool {
     with(&STEERED, |steered| {
         let own = (!steered.is_empty()).then(|| (here(), address(shared)))?;
         steered.contains(&own).then_some(())
-    })
-    .is_some()
-}
-
-/// Whether the calling code was called by one who steers any system.
-#[inline(never)]
-pub(crate) fn is_steering_any() -> bool {
-    with(&STEERED, |steered| {
-        let own = (!steered.is_empty()).then(here)?;
-        steered.iter().any(|(co, _)| *co == own).then_some(())
     })
     .is_some()
 }
@@ -197,7 +215,8 @@ pub(crate) fn begin(
     waker: Option<&Waker>,
 ) -> Ends {
     let (system, waker) = (address(shared), waker.map(Waker::data));
-    let turn = Turn { steered_by: here(), system, id, number, call, waker, end: End::Open };
+    let (steered_by, place) = (here(), Place::here());
+    let turn = Turn { steered_by, place, system, id, number, call, waker, end: End::Open };
     with(&TURNS, |turns| {
         turns.push(turn);
         Some(())
@@ -210,7 +229,10 @@ pub(crate) fn begin(
 fn innermost<T>(f: impl FnOnce(&mut Turn) -> Option<T>) -> Option<T> {
     with(&TURNS, |turns| {
         let own = (!turns.is_empty()).then(here)?;
-        turns.iter_mut().rev().find(|turn| turn.steered_by == own).and_then(f)
+        let is_here = |turn: &&mut Turn| {
+            turn.end != End::Over && turn.steered_by == own && turn.place.is_around()
+        };
+        turns.iter_mut().rev().find(is_here).and_then(f)
     })
 }
 
@@ -236,6 +258,11 @@ pub(crate) fn coroutine(shared: &Arc<Shared>) -> Option<Id> {
 /// The turn of the calling code has ended, by an operation that was performed.
 pub(crate) fn has_ended(shared: &Arc<Shared>) {
     current(shared, |_, turn| turn.end = End::Done);
+}
+
+/// Marks the turn of the calling code as over, with its coroutine: nothing of it is to be performed.
+pub(crate) fn mark_over(shared: &Arc<Shared>) {
+    current(shared, |_, turn| turn.end = End::Over);
 }
 
 /// The turn of the calling code goes on: its coroutine has given up the call that had ended it.

@@ -10,10 +10,8 @@
 //! kept until the desk is idle and nobody's, so that it will look, and end.
 
 use core::time::Duration;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
-use leno_context::unwind;
 use leno_kernel::{has_policy, user};
 
 use super::claim::{Claim, Found, Outcome};
@@ -100,10 +98,10 @@ fn next<Q, G>(
 
 /// Runs code of users for a client: if it panics, that is the answer, and the desk goes on.
 pub(super) fn guarded<R>(name: &Arc<str>, code: impl FnOnce() -> R) -> Result<R, Failure> {
-    match catch_unwind(AssertUnwindSafe(code)) {
+    match user::call(code) {
         Ok(result) => Ok(result),
-        Err(payload) if unwind::is_exit(&*payload) => resume_unwind(payload),
-        Err(payload) => Err(Failure::new(name.clone(), payload)),
+        Err(exit) if user::is_exit(&exit) => exit.resume(),
+        Err(panic) => Err(Failure::new(name.clone(), panic.into_payload())),
     }
 }
 

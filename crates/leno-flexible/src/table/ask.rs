@@ -32,20 +32,43 @@ use super::{Id, Next, Request, Table};
 use crate::State;
 use crate::event::{Events, Observer};
 use crate::policy::{Pending, Schedule, Serve, Waiting};
+use crate::raw::place::Place;
 
 /// How often a policy is asked again because what it was asked about has changed.
 const ROUNDS: u32 = 16;
 
-/// Who runs a policy or an observer.
+/// Who runs a policy or an observer, and on which stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Asker {
+pub(crate) struct Asker {
+    runner: Runner,
+    place: Place,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Runner {
     Co(Co),
     Thread(u32),
 }
 
+impl Runner {
+    fn here() -> Runner {
+        who().map_or_else(|| Runner::Thread(thread_number()), |(co, _)| Runner::Co(co))
+    }
+}
+
 impl Asker {
     pub(crate) fn here() -> Asker {
-        who().map_or_else(|| Asker::Thread(thread_number()), |(co, _)| Asker::Co(co))
+        Asker { runner: Runner::here(), place: Place::here() }
+    }
+
+    /// Whether it has called the calling code.
+    pub(crate) fn is_around(&self) -> bool {
+        self.runner == Runner::here() && self.place.is_around()
+    }
+
+    /// Whether it does not go on while the calling code waits: it has called that, or is another member of its ring.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.runner == Runner::here()
     }
 }
 
@@ -138,6 +161,11 @@ impl Table {
                 next => next,
             },
         }
+    }
+
+    /// Does Q3 without an answer: nobody is scheduled.
+    pub(crate) fn put_back_policy(&mut self, question: Question) {
+        self.schedule = question.policy;
     }
 
     /// A2.

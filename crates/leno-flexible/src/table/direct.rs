@@ -36,8 +36,7 @@ impl Table {
     /// A detach from a thread that has the helm, and nothing else is to be done: its body is put back, and the
     /// helm is left. Else the body is given back.
     pub(crate) fn detach_directly(&mut self, id: Id, stackless: Stackless) -> Option<Stackless> {
-        let is_quiet = self.queue.is_empty() && self.awaits_helm.is_empty();
-        if !is_quiet || self.is_stopped || self.is_observed {
+        if !self.queue.is_empty() || self.is_stopped || self.is_observed {
             return Some(stackless);
         }
         let cell = self.cell_mut(id);

@@ -117,8 +117,6 @@ pub(crate) struct Table {
     pub(crate) turns: u64,
     /// Whether somebody steers, without a home core; see [`helm`](crate::helm).
     pub(crate) is_steered: bool,
-    /// Whoever waits until nobody steers any more.
-    pub(crate) awaits_helm: Vec<Waiter>,
 }
 
 /// A coroutine of a table.

@@ -53,8 +53,6 @@ impl Table {
     /// Leaves the helm.
     pub(crate) fn leave_helm(&mut self) {
         self.is_steered = false;
-        let waiters = core::mem::take(&mut self.awaits_helm);
-        self.wakes.extend(waiters);
     }
 
     /// H1, H2: if somebody is ready and nobody steers, has somebody woken who will. If there is nobody,

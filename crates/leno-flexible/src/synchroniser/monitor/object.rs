@@ -11,9 +11,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use leno_kernel::user::{self, Panic};
-
-use leno_kernel::user::{Locked, lock};
+use leno_kernel::user::{self, Locked, lock};
 
 /// A request that waits, as a [`Scheduler`] sees it: the oldest of its method.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -208,7 +206,7 @@ impl<T> Core<T> {
             };
             drop(inner);
             user::discard(replaced);
-            let exit = picked.err().filter(Panic::is_exit);
+            let exit = picked.err().filter(user::is_exit);
             rouse.iter().for_each(|rouse| rouse(false));
             if let Some(exit) = exit
                 && !std::thread::panicking()

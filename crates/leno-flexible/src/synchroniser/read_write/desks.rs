@@ -199,7 +199,11 @@ fn look(claim: &Claim<Asking, Token>, kind: Kind, last: &mut Option<u64>) -> Out
 /// Who is inside, and how many ask.
 impl fmt::Display for Desks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let State { readers, writers, asking: [read, write], .. } = &*lock(&self.state);
+        // Not written while it is locked: what it is written into is code of a user.
+        let (readers, writers, [read, write]) = {
+            let state = lock(&self.state);
+            (state.readers, state.writers, state.asking)
+        };
         write!(f, "inside: {readers} readers, {writers} writers; asking: {read}, {write}")
     }
 }
