@@ -65,6 +65,8 @@ pub enum StoreError {
     },
     /// The value it is suspended with could not be written, and why.
     Yielded(String),
+    /// The types of its inputs, which its journal names, could not be looked at, and why.
+    Types(String),
 }
 
 impl fmt::Display for StoreError {
@@ -82,6 +84,7 @@ impl fmt::Display for StoreError {
             StoreError::Yielded(cause) => {
                 write!(f, "cannot store the value it is suspended with: {cause}")
             }
+            StoreError::Types(cause) => write!(f, "cannot look at the types of inputs: {cause}"),
         }
     }
 }
@@ -268,6 +271,12 @@ impl From<ImageError> for RestoreError {
     }
 }
 
+/// Whether user code was left by the exit of a coroutine around the calling code. That of another one, which was caught
+/// and raised again here, is a panic like any other.
+pub(crate) fn is_exit(panic: &Panic) -> bool {
+    leno_coroutine::floor::is_exit_here(panic.payload())
+}
+
 /// What is said of user code that has panicked.
 ///
 /// # Panics
@@ -283,7 +292,7 @@ pub(crate) fn panicked(what: &str, panic: Panic) -> String {
 /// With an exit, which is not the caller's to keep.
 #[cold]
 pub(crate) fn panic_text(panic: Panic) -> String {
-    if panic.is_exit() {
+    if is_exit(&panic) {
         panic.resume();
     }
     panic.message().unwrap_or_default().to_owned()

@@ -15,10 +15,10 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use leno_context::control::current;
-use leno_context::user;
+use leno_context::user::{self, Section, lock};
 
 use crate::external::Bindings;
 
@@ -81,7 +81,10 @@ thread_local! {
 }
 
 fn with_open<R>(with: impl FnOnce(&mut Vec<Open>) -> R) -> R {
-    OPEN.with(|open| with(&mut open.borrow_mut()))
+    OPEN.with(|open| {
+        let _section = Section::open();
+        with(&mut open.borrow_mut())
+    })
 }
 
 /// Tables whose stack has ended on another thread.
@@ -137,7 +140,7 @@ impl Drop for Scope {
         match close(self.0) {
             Some(tables) => dispose(tables),
             None => {
-                LEFT_BEHIND.lock().unwrap_or_else(PoisonError::into_inner).push(self.0);
+                lock(&LEFT_BEHIND).push(self.0);
                 IS_LEFT_BEHIND.store(true, Relaxed);
             }
         }
@@ -175,7 +178,7 @@ fn dispose(tables: Tables) {
 #[inline(never)]
 fn purge() {
     let mut ended = Vec::new();
-    let mut left = LEFT_BEHIND.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut left = lock(&LEFT_BEHIND);
     with_open(|open| {
         left.retain(|id| match open.iter().position(|entry| entry.id == *id) {
             Some(index) => {

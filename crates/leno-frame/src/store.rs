@@ -160,9 +160,10 @@ impl<Y: Send + 'static, I: Send + 'static, T: Send + 'static, C: 'static> Resuma
             StoreError::Encode { function, point, local, cause } => {
                 RestoreError::Decode { function, point, local, cause }
             }
-            StoreError::Completed | StoreError::Poisoned | StoreError::Yielded(_) => {
-                RestoreError::NoFrame
-            }
+            StoreError::Completed
+            | StoreError::Poisoned
+            | StoreError::Yielded(_)
+            | StoreError::Types(_) => RestoreError::NoFrame,
         })
     }
 }

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use leno_context::user::{self, Panic};
 
 use crate::describe::{Function, Place};
-use crate::error::{StoreError, panicked};
+use crate::error::{StoreError, is_exit, panicked};
 use crate::image::reader::Reader;
 use crate::image::writer::Writer;
 use crate::persist::Persist;
@@ -65,7 +65,8 @@ impl<'a> Capture<'a> {
         self.count += 1;
         if self.asking {
             match user::call(|| shape::at::<T>(count)) {
-                Ok(shape) => self.shape = self.shape.wrapping_add(shape),
+                Ok(Ok(shape)) => self.shape = self.shape.wrapping_add(shape),
+                Ok(Err(cause)) => return self.fail(name, Ok(Err(cause))),
                 Err(exit) => return self.fail(name, Err(exit)),
             }
         }
@@ -82,11 +83,13 @@ impl<'a> Capture<'a> {
     #[cold]
     #[inline(never)]
     fn fail(&mut self, local: &'static str, put: Result<Result<(), String>, Panic>) {
+        // What the types so far add up to is not the shape.
+        self.asking = false;
         let (function, point) = (self.function.name, self.place.label);
         let Some(writer) = self.writer() else { return };
         let cause = match put {
             Ok(put) => Some(put.err().unwrap_or_default()),
-            Err(panic) if panic.is_exit() => {
+            Err(panic) if is_exit(&panic) => {
                 writer.exit(panic);
                 None
             }

@@ -123,7 +123,9 @@ impl Compact {
             Err(cause) => return Err(frame.cannot_decode(name, cause)),
         };
         if check == Check::Asking {
-            self.asked = self.asked.wrapping_add(shape::at::<T>(index as u32));
+            let part = shape::at::<T>(index as u32);
+            let part = part.map_err(|cause| frame.cannot_decode(name, cause))?;
+            self.asked = self.asked.wrapping_add(part);
         }
         Ok(value)
     }

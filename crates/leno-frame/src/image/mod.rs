@@ -127,7 +127,7 @@ impl Image {
             }
             Format::Postcard => {
                 let Some((shape, bytes)) = reader::yielded(&self.bytes)? else { return Ok(None) };
-                if shape != crate::shape::at::<Y>(0) {
+                if shape != crate::shape::at::<Y>(0).map_err(wrong)? {
                     let now = crate::shape::describe::<Y>();
                     return Err(wrong(format!("it is of another type than {now}")));
                 }

@@ -139,7 +139,7 @@ impl Writer {
         }
         let put = user::call(|| match self.format {
             Format::Postcard => {
-                self.bytes.extend_from_slice(&shape::at::<T>(0).to_le_bytes());
+                self.bytes.extend_from_slice(&shape::at::<T>(0)?.to_le_bytes());
                 self.put(true, "", value)
             }
             Format::Json => {

@@ -3,8 +3,10 @@
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
+
+use leno_context::user::lock;
 
 use crate::resumable::{Resumable, State};
 
@@ -55,7 +57,7 @@ type Desk<Y, I> = Arc<Mutex<Mail<Y, I>>>;
 
 /// Calls `with`, which calls no user code, with the lock held.
 fn at<Y, I, R>(desk: &Desk<Y, I>, with: impl FnOnce(&mut Mail<Y, I>) -> R) -> R {
-    with(&mut desk.lock().unwrap_or_else(PoisonError::into_inner))
+    with(&mut lock(desk))
 }
 
 /// How plain async code suspends: `pen.suspend(value).await` is the next input.

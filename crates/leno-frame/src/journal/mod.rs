@@ -229,8 +229,9 @@ where
     /// # Errors
     /// As [`Resumable::snapshot`]; the journal is as before then.
     pub fn checkpoint(&mut self) -> Result<(), StoreError> {
+        let types = record::types::<(), I>().map_err(StoreError::Types)?;
         let image = self.body.snapshot(Format::Postcard)?;
-        self.journal.begin_with::<I>(image);
+        self.journal.begin_with(types, image);
         Ok(())
     }
 }

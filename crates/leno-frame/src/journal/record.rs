@@ -48,7 +48,7 @@ impl Journal {
             .map_err(|error| JournalError::Arguments(error.to_string()))?;
         Ok(Journal {
             name: name.to_owned(),
-            types: types::<A, I>(),
+            types: types::<A, I>().map_err(JournalError::Arguments)?,
             start: Start::Arguments(arguments),
             first: 0,
             count: 0,
@@ -159,7 +159,7 @@ impl Journal {
         A: DeserializeOwned + 'static,
         I: DeserializeOwned + 'static,
     {
-        if self.types != types::<A, I>() {
+        if self.types != types::<A, I>().map_err(JournalError::Arguments)? {
             let (arguments, inputs) = (shape::describe::<A>(), shape::describe::<I>());
             let now = format!("arguments {arguments}, inputs {inputs}");
             return Err(JournalError::OtherTypes { now });
@@ -203,8 +203,8 @@ impl Journal {
         self.count += 1;
     }
 
-    pub(super) fn begin_with<I: DeserializeOwned + 'static>(&mut self, image: Image) {
-        self.types = types::<(), I>();
+    pub(super) fn begin_with(&mut self, types: u32, image: Image) {
+        self.types = types;
         self.start = Start::Image(image.into_bytes());
         (self.first, self.count) = (0, 0);
         self.entries.clear();
@@ -272,8 +272,16 @@ fn value<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
     }
 }
 
-fn types<A: DeserializeOwned + 'static, I: DeserializeOwned + 'static>() -> u32 {
-    shape::at::<A>(0).wrapping_add(shape::at::<I>(1))
+/// A hash of the types of what goes in.
+///
+/// # Errors
+/// If they cannot be looked at here.
+pub(super) fn types<A, I>() -> Result<u32, String>
+where
+    A: DeserializeOwned + 'static,
+    I: DeserializeOwned + 'static,
+{
+    Ok(shape::at::<A>(0)?.wrapping_add(shape::at::<I>(1)?))
 }
 
 /// A digest of an answer; 0 if serde cannot write it, so that it is not compared.
