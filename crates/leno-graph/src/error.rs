@@ -194,7 +194,8 @@ pub enum Halt {
         /// What it said, if it was text.
         message: String,
     },
-    /// The graph was dropped, or the system that ran it has ended, before its nodes had sent everything.
+    /// The graph was dropped, or the system or coroutine that ran it was made to end, before its nodes had sent
+    /// everything.
     Dropped,
 }
 
@@ -208,8 +209,8 @@ impl fmt::Display for Halt {
             Halt::Panicked { node, message } => write!(f, "node '{node}' has panicked: {message}"),
             Halt::Dropped => write!(
                 f,
-                "the graph was dropped before its nodes had sent everything; keep its Run while its ends are \
-                 used"
+                "the graph was dropped before its nodes had sent everything, or what ran them was made to exit; \
+                 keep its Run while its ends are used"
             ),
         }
     }

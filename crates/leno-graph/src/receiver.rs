@@ -118,7 +118,8 @@ impl<X: Source> Outlet<X> {
     /// blocks the calling thread if the graph is parallel.
     ///
     /// # Cancellation
-    /// When the calling coroutine is to exit, its stack unwinds.
+    /// When the calling coroutine is to exit, its stack unwinds; in a sequential graph that of the node that runs then,
+    /// too, which has ended by that: what it has not sent is cut off.
     ///
     /// # Panics
     /// With the panic of a node that cut this off, when all that was sent before has been received: the first
@@ -153,7 +154,8 @@ impl<X: Source> Outlet<X> {
     ///
     /// # Errors
     /// When it would have to wait for ever: who waits for whom; nothing is lost. When it is cut off by a
-    /// node that has panicked: which one. When the graph was dropped before all was sent.
+    /// node that has panicked: which one. When the graph was dropped, or a node that ran was made to exit, before all was
+    /// sent.
     ///
     /// # Examples
     /// ```

@@ -227,11 +227,12 @@ pub(crate) struct Ends {
 }
 
 impl Ends {
-    /// The node has ended by itself, or by this panic, which is kept for those outside. An exit goes on.
+    /// The node has ended by itself, or by this panic, which is kept for those outside. An exit of a coroutine around it
+    /// goes on.
     fn say(&mut self, ended: Result<(), Panic>) {
         match ended {
             Ok(()) => self.has_returned = true,
-            Err(panic) if panic.is_exit() => panic.resume(),
+            Err(panic) if user::is_exit(&panic) => panic.resume(),
             Err(panic) if panic.payload().is::<Cut>() => {}
             Err(panic) => self.core.fate.fail(&self.core.node(self.node).name, Some(panic)),
         }

@@ -62,8 +62,14 @@ impl Core {
         }
     }
 
-    /// Who can give what is wanted.
+    /// Who can give what is wanted: not a node that has ended, whose ends may be forgotten, or with somebody else.
     fn partner(&self, want: Want) -> usize {
+        let partner = self.other_side(want);
+        let has_ended = partner < NOBODY && self.temperature(partner).is_ended();
+        if has_ended { NOBODY } else { partner }
+    }
+
+    fn other_side(&self, want: Want) -> usize {
         let first = |wire: usize, nodes: fn(&Linked<Sequential>) -> &[usize]| {
             let wire = self.wire(wire);
             wire.get_linked().and_then(|own| nodes(own).first().copied()).unwrap_or(OUTSIDE)
@@ -150,7 +156,7 @@ impl Core {
                 if !self.wait_for_wake(node) {
                     return top;
                 }
-            } else if !self.is_satisfied(node.want.get()) {
+            } else if !self.is_satisfied(node.want.get()) || self.temperature(top).is_ended() {
                 return top;
             }
         }

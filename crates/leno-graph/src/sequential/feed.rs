@@ -7,7 +7,7 @@
 use core::cell::RefCell;
 use std::rc::Rc;
 
-use leno_context::user;
+use leno_kernel::user;
 
 use super::{Runner, Want};
 use crate::channel::Channel;
@@ -36,40 +36,28 @@ fn next<I: Iterator + ?Sized>(iterator: &RefCell<I>) -> Option<I::Item> {
 /// ended.
 #[inline(always)]
 pub(super) fn ask_outside<T>(feed: &Feed<T>, channel: &Channel<T, Sequential>) -> Option<T> {
-    let falls = Falls(channel, feed.node);
-    let value = next(&feed.iterator);
-    core::mem::forget(falls);
-    match value {
-        Some(_) => channel.state().pass(),
-        None => channel.linked().core.end(feed.node),
-    }
-    value
-}
-
-/// Ends an iterator that panics; whoever asked it gets what it panicked with.
-struct Falls<'a, T>(&'a Channel<T, Sequential>, usize);
-
-impl<T> Drop for Falls<'_, T> {
-    fn drop(&mut self) {
-        let core = &self.0.linked().core;
-        let node = core.node(self.1);
-        core.fate.fail(&node.name, None);
-        node.has_fallen.set(true);
-        core.end(self.1);
+    match user::call(|| next(&feed.iterator)) {
+        Ok(value) => asked(feed, channel, value),
+        Err(panic) => {
+            let core = &channel.linked().core;
+            if !user::is_exit(&panic) {
+                core.fate.fail(&core.node(feed.node).name, None);
+            }
+            falls(feed, channel);
+            panic.resume()
+        }
     }
 }
 
-/// Asks an iterator for a message, on behalf of a node. If it panics, its channel is cut.
+/// Asks an iterator for a message, on behalf of a node. If it panics, its channel is cut; the exit of a coroutine around
+/// it also goes on.
 #[inline(always)]
 pub(super) fn ask<T>(feed: &Feed<T>, channel: &Channel<T, Sequential>) -> Take<T> {
     match user::call(|| next(&feed.iterator)) {
-        Ok(Some(value)) => {
-            channel.state().pass();
-            Take::Got(value)
-        }
-        Ok(None) => {
-            channel.linked().core.end(feed.node);
-            Take::Closed
+        Ok(value) => asked(feed, channel, value).map_or(Take::Closed, Take::Got),
+        Err(panic) if user::is_exit(&panic) => {
+            falls(feed, channel);
+            panic.resume();
         }
         Err(panic) => {
             let core = &channel.linked().core;
@@ -78,6 +66,24 @@ pub(super) fn ask<T>(feed: &Feed<T>, channel: &Channel<T, Sequential>) -> Take<T
             Take::Closed
         }
     }
+}
+
+/// Counts what an iterator has given, or ends its node.
+#[inline(always)]
+fn asked<T>(feed: &Feed<T>, channel: &Channel<T, Sequential>, value: Option<T>) -> Option<T> {
+    match value {
+        Some(_) => channel.state().pass(),
+        None => channel.linked().core.end(feed.node),
+    }
+    value
+}
+
+/// Ends the node of an iterator that unwinds; whoever asked it gets what it raised.
+#[cold]
+fn falls<T>(feed: &Feed<T>, channel: &Channel<T, Sequential>) {
+    let core = &channel.linked().core;
+    core.node(feed.node).has_fallen.set(true);
+    core.end(feed.node);
 }
 
 /// Makes an iterator the sender of a channel.

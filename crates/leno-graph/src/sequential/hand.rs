@@ -38,7 +38,8 @@ impl Core {
         if !node.can_go_on.get() {
             return false;
         }
-        let ends = EndsIfUnwound(node, Some(linked));
+        let index = linked.producers[0];
+        let ends = EndsIfUnwound { core: self, index, awaited: Some(linked) };
         let runner = node.runner.borrow();
         let is_over = match &*runner {
             Some(Runner::Stack(coroutine)) => {
@@ -58,9 +59,7 @@ impl Core {
                 linked.set_awaited(true);
                 // It is asked again, with a waker of its own, if it awaits something that is none of the graph's.
                 let mut context = Context::from_waker(Waker::noop());
-                self.run_here(linked.producers[0], || {
-                    future.borrow_mut().as_mut().poll(&mut context).is_ready()
-                })
+                self.run_here(index, || future.borrow_mut().as_mut().poll(&mut context).is_ready())
             }
             _ => {
                 core::mem::forget(ends);
@@ -71,9 +70,9 @@ impl Core {
         core::mem::forget(ends);
         drop(runner);
         if is_over {
-            self.end(linked.producers[0]);
+            self.end(index);
         } else {
-            self.has_suspended(linked.producers[0]);
+            self.has_suspended(index);
         }
         node.can_go_on.get()
     }

@@ -15,8 +15,8 @@ use core::cell::{Cell, OnceCell, RefCell};
 use core::task::Context;
 use std::rc::{Rc, Weak};
 
-use leno_context::user::{self, Panic};
 use leno_coroutine::Step;
+use leno_kernel::user::{self, Panic};
 
 use chain::Want;
 use feed::Feed;
@@ -134,23 +134,27 @@ impl Core {
         true
     }
 
-    /// Runs the body of a node on its stack. A panic is kept for the one outside; an unwinding because the
-    /// graph is drained goes on.
+    /// Runs the body of a node on its stack. A panic is kept for the one outside; the exit of a coroutine around it goes
+    /// on, and so does an unwinding because the graph is drained.
     pub(crate) fn run_body(&self, node: usize, body: impl FnOnce()) {
         if let Err(panic) = user::call(body) {
             let own = self.node(node);
             let is_drained = own.temperature.get() == Temperature::Ended;
-            if panic.is_exit() || is_drained && !own.has_fallen.get() {
+            if user::is_exit(&panic) || is_drained && !own.has_fallen.get() {
                 panic.resume();
             }
             self.fall(node, panic);
         }
     }
 
-    /// Runs what has no stack of its own: whether it has ended. A panic is kept for the one outside.
+    /// Runs what has no stack of its own: whether it has ended. A panic is kept for the one outside; the exit of a
+    /// coroutine around it goes on.
     #[inline(always)]
     fn run_here(&self, node: usize, run: impl FnOnce() -> bool) -> bool {
         user::call(run).unwrap_or_else(|panic| {
+            if user::is_exit(&panic) {
+                panic.resume();
+            }
             self.fall(node, panic);
             true
         })
@@ -172,16 +176,18 @@ impl Core {
             if node.temperature.get() == Temperature::Ended {
                 return false;
             }
+            let ends = EndsIfUnwound { core: self, index, awaited: None };
             let is_over = self.run_here(index, || {
                 self.make_hot(index);
                 false
             });
+            core::mem::forget(ends);
             if is_over {
                 self.end(index);
                 return false;
             }
         }
-        let ends = EndsIfUnwound(node, None);
+        let ends = EndsIfUnwound { core: self, index, awaited: None };
         let runner = node.runner.borrow();
         node.can_go_on.set(false);
         let is_done = match &*runner {
@@ -311,16 +317,19 @@ impl Core {
     }
 }
 
-/// Says that a node has ended if a panic leaves it; where it was awaited, it is no more.
-struct EndsIfUnwound<'a>(&'a Node, Option<&'a Linked<Sequential>>);
+/// Ends a node that is left by the exit of a coroutine around it: what it has not sent is cut off. Where it was awaited,
+/// it is no more.
+struct EndsIfUnwound<'a> {
+    core: &'a Rc<Core>,
+    index: usize,
+    awaited: Option<&'a Linked<Sequential>>,
+}
 
 impl Drop for EndsIfUnwound<'_> {
     fn drop(&mut self) {
-        self.1.into_iter().for_each(|linked| linked.set_awaited(false));
-        self.0.temperature.set(Temperature::Ended);
-        // With its ends: others find them closed.
-        let runner = self.0.runner.try_borrow_mut().ok().and_then(|mut runner| runner.take());
-        user::dispose(runner);
+        self.awaited.into_iter().for_each(|linked| linked.set_awaited(false));
+        self.core.node(self.index).has_fallen.set(true);
+        self.core.end(self.index);
     }
 }
 
