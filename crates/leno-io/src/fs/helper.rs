@@ -12,7 +12,7 @@ use core::pin::Pin;
 use core::task::{Context, Poll};
 use std::sync::{Arc, Condvar, Mutex};
 
-use leno_context::user::{self, Panic};
+use leno_kernel::user::{self, Panic};
 use leno_kernel::{Reason, Time, Waiter, help};
 
 use super::flight::{self, Ended, Flight};
@@ -100,7 +100,7 @@ impl<F, T> Flight for Call<F, T> {
         }
         drop(state);
         // Whoever was to be woken before is dropped when no lock is held: it may be code of others.
-        drop(waiter);
+        user::discard(waiter);
         has_landed
     }
 

@@ -14,18 +14,19 @@ use core::pin::pin;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
-use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Mutex, Weak};
 
 use leno_kernel::{heritage, world};
 
 use super::error::error;
 use super::host::Host;
 use super::network::{Inner, Network};
+use crate::user::{Locked, lock};
 
 static HOSTS: Mutex<BTreeMap<u32, (Weak<Inner>, usize)>> = Mutex::new(BTreeMap::new());
 
-fn hosts() -> MutexGuard<'static, BTreeMap<u32, (Weak<Inner>, usize)>> {
-    HOSTS.lock().unwrap_or_else(PoisonError::into_inner)
+fn hosts() -> Locked<'static, BTreeMap<u32, (Weak<Inner>, usize)>> {
+    lock(&HOSTS)
 }
 
 /// What those who enter a network without a host are on.

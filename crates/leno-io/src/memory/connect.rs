@@ -17,15 +17,17 @@ use std::sync::Arc;
 use leno_kernel::log::Operation as Kind;
 use leno_kernel::{Object, Sign, Time, common_now};
 
+use super::choices::Decided;
 use super::connection::{At, Connection, Side};
 use super::error::{error, late};
+use super::listener::Backlog;
 use super::network::Network;
 use super::pipe::{Due, Pipe};
 use super::state::{Place, State, hears};
 use super::stream::Stream;
 use super::wait::{Attempt, Operation};
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Stage {
     Unsent,
     Going(Due),
@@ -119,25 +121,36 @@ impl Connect {
         }
     }
 
-    /// It has arrived: what the answer is, or `None` if there is no room yet.
-    fn arrive(&mut self, state: &mut State, to: usize) -> Option<Result<At, Refusal>> {
-        let refuses = state.routes.between(self.from, to).link.refuses_when_full;
+    /// It has arrived: whether there is an answer now. Else it waits for room in the backlog.
+    fn is_answered(&mut self, state: &mut State, to: usize) -> bool {
+        let port = reached(self.to).port();
+        let is_full = self.backlog(state, to).is_some_and(Backlog::is_full);
+        if !is_full || state.routes.between(self.from, to).link.refuses_when_full {
+            return true;
+        }
+        self.place = Place::Backlog(to, port);
+        false
+    }
+
+    /// The listener that hears it, if there is one.
+    fn backlog<'a>(&self, state: &'a State, to: usize) -> Option<&'a Backlog> {
         let address = reached(self.to);
         let backlog = state.hosts[to].listeners.get(&address.port());
-        let Some(backlog) = backlog.filter(|backlog| hears(backlog.address, address)) else {
-            return Some(Err(Refusal::NobodyListens));
-        };
-        if backlog.waiting.len() >= backlog.limit {
-            self.place = Place::Backlog(to, address.port());
-            return refuses.then_some(Err(Refusal::BacklogFull));
+        backlog.filter(|backlog| hears(backlog.address, address))
+    }
+
+    /// It has arrived, and is answered now: what the answer is.
+    fn arrive(&self, state: &mut State, to: usize) -> Result<At, Refusal> {
+        let address = reached(self.to);
+        let backlog = self.backlog(state, to).ok_or(Refusal::NobodyListens)?;
+        if backlog.is_full() {
+            return Err(Refusal::BacklogFull);
         }
-        let Some(connection) = connect(state, self.from, to, address) else {
-            return Some(Err(Refusal::NoPort));
-        };
+        let connection = connect(state, self.from, to, address).ok_or(Refusal::NoPort)?;
         let backlog = state.hosts[to].listeners.get_mut(&address.port());
         backlog.expect("it was just there").waiting.push_back(connection);
         state.wake(Place::Accept(to, address.port()));
-        Some(Ok(At { connection, side: 0 }))
+        Ok(At { connection, side: 0 })
     }
 }
 
@@ -182,55 +195,49 @@ fn connect(state: &mut State, from: usize, to: usize, address: SocketAddr) -> Op
 impl Operation for Connect {
     type Output = Stream;
 
-    fn attempt(&mut self, state: &mut State, now: Time) -> Attempt<Stream> {
+    fn attempt(&mut self, state: &mut State, now: Time) -> Decided<Attempt<Stream>> {
         let Some(to) = state.host_at(self.from, self.to.ip()) else {
             let text = format!("no host has this address: from host {} to {}", self.label, self.to);
-            return Attempt::Done(Err(error(ErrorKind::HostUnreachable, text)));
+            return Ok(Attempt::Done(Err(error(ErrorKind::HostUnreachable, text))));
         };
         let object = self.sign.object();
         loop {
             let route = state.routes.between(self.from, to);
             let is_parted = route.is_parted;
-            match core::mem::replace(&mut self.stage, Stage::Over) {
+            match self.stage {
                 Stage::Unsent => {
-                    let due = Due::new(now, route.latency(object), is_parted, Time::START);
+                    let latency = route.latency(&mut state.choices, object)?;
+                    // It is sent off once.
+                    state.choices.settle();
                     self.was_parted = is_parted;
-                    self.stage = Stage::Going(due);
+                    self.stage = Stage::Going(Due::new(now, latency, is_parted, Time::START));
                 }
                 Stage::Going(mut due) => {
                     let arrived = self.has_arrived(&mut due, is_parted, now);
-                    let answer = arrived.map(|()| self.arrive(state, to));
-                    match answer {
-                        Ok(Some(answer)) => {
-                            let route = state.routes.between(self.from, to);
-                            // Known before a policy is asked, which may panic: it is closed then.
-                            let shortest = *route.link.latency.start();
-                            let due = |latency| Due::new(now, latency, false, Time::START);
-                            self.stage = Stage::Returning(due(shortest), answer);
-                            let back = due(route.latency(object));
-                            if let Stage::Returning(due, _) = &mut self.stage {
-                                *due = back;
-                            }
-                        }
-                        Ok(None) => {
-                            self.stage = Stage::Going(due);
-                            return Attempt::Later(None);
-                        }
-                        Err(at) => {
-                            self.stage = Stage::Going(due);
-                            return Attempt::Later(at);
-                        }
+                    self.stage = Stage::Going(due);
+                    if let Err(at) = arrived {
+                        return Ok(Attempt::Later(at));
                     }
+                    if !self.is_answered(state, to) {
+                        return Ok(Attempt::Later(None));
+                    }
+                    // Before the connection is made.
+                    let route = state.routes.between(self.from, to);
+                    let latency = route.latency(&mut state.choices, object)?;
+                    let back = Due::new(now, latency, false, Time::START);
+                    self.stage = Stage::Returning(back, self.arrive(state, to));
                 }
                 Stage::Returning(mut due, answer) => {
-                    if let Err(at) = self.has_arrived(&mut due, is_parted, now) {
-                        self.stage = Stage::Returning(due, answer);
-                        return Attempt::Later(at);
+                    let arrived = self.has_arrived(&mut due, is_parted, now);
+                    self.stage = Stage::Returning(due, answer);
+                    if let Err(at) = arrived {
+                        return Ok(Attempt::Later(at));
                     }
-                    return Attempt::Done(match answer {
+                    self.stage = Stage::Over;
+                    return Ok(Attempt::Done(match answer {
                         Ok(at) => Ok(Stream::of(&self.network, at, state)),
                         Err(refusal) => Err(self.error(refusal)),
-                    });
+                    }));
                 }
                 Stage::Over => unreachable!("it is not tried again when it is done"),
             }
@@ -261,10 +268,7 @@ impl Operation for Connect {
 impl Drop for Connect {
     fn drop(&mut self) {
         if let Stage::Returning(_, Ok(at)) = self.stage {
-            self.network.inner.close(|state, now| {
-                state.sever(at.connection, now);
-                state.close(at, now);
-            });
+            self.network.inner.close(|state, now| state.close_lost(at, now));
         }
     }
 }

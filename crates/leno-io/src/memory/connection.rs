@@ -10,14 +10,16 @@
 //!   the connection is severed      what has arrived, then ConnectionReset; so for both
 //! ```
 
+use core::time::Duration;
 use std::io::{self, ErrorKind};
 use std::net::{Shutdown, SocketAddr};
 use std::sync::Arc;
 
 use leno_kernel::{Sign, Time, Waiter};
 
+use super::choices::{Choices, Decided};
 use super::error::about;
-use super::link::Route;
+use super::link::{Route, goes_wrong};
 use super::pipe::{Due, End, Found, Pipe};
 use super::state::State;
 use super::wait::{Attempt, first};
@@ -71,16 +73,18 @@ impl Connection {
         into: &mut [u8],
         keeps: bool,
         now: Time,
-        route: &mut Route,
-    ) -> Attempt<usize> {
+        (route, choices): (&mut Route, &mut Choices),
+    ) -> Decided<Attempt<usize>> {
         let (way, about_pipe) = (self.way(side), self.signs[1 - side].object());
         let pipe = &mut self.pipes[1 - side];
         if pipe.is_shut || into.is_empty() {
-            return Attempt::Done(Ok(0));
+            return Ok(Attempt::Done(Ok(0)));
         }
-        match pipe.look(now) {
+        Ok(match pipe.look(now) {
             Found::Bytes(arrived) => {
-                let count = route.amount(about_pipe, arrived.min(into.len()));
+                let most = arrived.min(into.len());
+                let count = route.amount(choices, about_pipe, most)?;
+                route.link.left.partial -= u32::from(count < most);
                 pipe.peek(&mut into[..count]);
                 if !keeps {
                     pipe.take(count);
@@ -90,35 +94,41 @@ impl Connection {
             Found::Ended(End::Done) => Attempt::Done(Ok(0)),
             Found::Ended(End::Reset) => Attempt::Done(Err(reset(way))),
             Found::Nothing(at) => Attempt::Later(at),
-        }
+        })
     }
 
-    fn write(&mut self, side: usize, bytes: &[u8], now: Time, route: &mut Route) -> Attempt<usize> {
+    fn write(
+        &mut self,
+        side: usize,
+        bytes: &[u8],
+        now: Time,
+        (route, choices): (&mut Route, &mut Choices),
+    ) -> Decided<Attempt<usize>> {
         let (way, about_pipe) = (self.way(side), self.signs[side].object());
         let lost_at = self.pipes[1 - side].lost_at();
         let pipe = &mut self.pipes[side];
         match pipe.end() {
-            Some(End::Reset) => return Attempt::Done(Err(reset(way))),
+            Some(End::Reset) => return Ok(Attempt::Done(Err(reset(way)))),
             Some(End::Done) => {
                 let what = "this side has shut its writing";
-                return Attempt::Done(Err(about(ErrorKind::BrokenPipe, what, way)));
+                return Ok(Attempt::Done(Err(about(ErrorKind::BrokenPipe, what, way))));
             }
             None if lost_at.is_some_and(|due| due.has_come(now)) => {
-                return Attempt::Done(Err(reset(way)));
+                return Ok(Attempt::Done(Err(reset(way))));
             }
             None => {}
         }
         if bytes.is_empty() {
-            return Attempt::Done(Ok(0));
+            return Ok(Attempt::Done(Ok(0)));
         }
         if pipe.is_deaf && pipe.told.is_some_and(|told| told.has_come(now)) {
             let what = "the other side is closed";
-            return Attempt::Done(Err(about(ErrorKind::BrokenPipe, what, way)));
+            return Ok(Attempt::Done(Err(about(ErrorKind::BrokenPipe, what, way))));
         }
         let room = route.link.capacity.saturating_sub(pipe.held);
         if room == 0 {
             let told = pipe.told.and_then(Due::later);
-            return Attempt::Later(first(told, lost_at.and_then(Due::later)));
+            return Ok(Attempt::Later(first(told, lost_at.and_then(Due::later))));
         }
         if pipe.is_deaf {
             // They are lost; whoever has written them is told later.
@@ -126,16 +136,20 @@ impl Connection {
             pipe.held += count;
             let (latency, is_parted) = (*route.link.latency.start(), route.is_parted);
             pipe.told.get_or_insert(Due::new(now, latency, is_parted, Time::START));
-            return Attempt::Done(Ok(count));
+            return Ok(Attempt::Done(Ok(count)));
         }
-        let count = route.amount(about_pipe, room.min(bytes.len()));
-        if route.goes_wrong(about_pipe, |left| &mut left.broken) {
+        let most = room.min(bytes.len());
+        let count = route.amount(choices, about_pipe, most)?;
+        if goes_wrong(choices, about_pipe, route.link.left.broken)? {
+            route.link.left.broken -= 1;
             self.sever(now);
         } else {
-            let latency = route.latency(about_pipe);
+            let latency = route.latency(choices, about_pipe)?;
             self.pipes[side].put(&bytes[..count], now, latency, route.is_parted);
         }
-        Attempt::Done(Ok(count))
+        // Only now, when all is decided.
+        route.link.left.partial -= u32::from(count < most);
+        Ok(Attempt::Done(Ok(count)))
     }
 }
 
@@ -158,38 +172,47 @@ impl State {
         into: &mut [u8],
         keeps: bool,
         now: Time,
-    ) -> Attempt<usize> {
+    ) -> Decided<Attempt<usize>> {
         let Some(connection) = self.connections.get_mut(&at.connection) else { return gone() };
         let (one, other) = connection.hosts();
         let route = self.routes.between(one, other);
-        let attempt = connection.read(at.side, into, keeps, now, route);
+        let attempt = connection.read(at.side, into, keeps, now, (route, &mut self.choices))?;
         if let Attempt::Done(Ok(count)) = attempt
             && count > 0
             && !keeps
         {
             connection.pipes[1 - at.side].writers.wake(&mut self.wakes);
         }
-        attempt
+        Ok(attempt)
     }
 
-    pub(super) fn write(&mut self, at: At, bytes: &[u8], now: Time) -> Attempt<usize> {
+    pub(super) fn write(&mut self, at: At, bytes: &[u8], now: Time) -> Decided<Attempt<usize>> {
         let Some(connection) = self.connections.get_mut(&at.connection) else { return gone() };
         let (one, other) = connection.hosts();
-        let attempt = connection.write(at.side, bytes, now, self.routes.between(one, other));
+        let route = self.routes.between(one, other);
+        let attempt = connection.write(at.side, bytes, now, (route, &mut self.choices))?;
         if let Attempt::Done(Ok(_)) = attempt {
             // Of both pipes: the connection may be lost now.
             connection.wake(&mut self.wakes);
         }
-        attempt
+        Ok(attempt)
+    }
+
+    /// How long what a side sends takes now; `None` if the connection is gone.
+    fn latency(&mut self, at: At) -> Decided<Option<Duration>> {
+        let Some(connection) = self.connections.get(&at.connection) else { return Ok(None) };
+        let (one, other) = connection.hosts();
+        let object = connection.signs[at.side].object();
+        self.routes.between(one, other).latency(&mut self.choices, object).map(Some)
     }
 
     /// Shuts reading, writing, or both.
-    pub(super) fn shut(&mut self, at: At, how: Shutdown, now: Time) {
-        let Some(connection) = self.connections.get_mut(&at.connection) else { return };
+    pub(super) fn shut(&mut self, at: At, how: Shutdown, now: Time) -> Decided<()> {
+        let latency = if how == Shutdown::Read { None } else { self.latency(at)? };
+        let Some(connection) = self.connections.get_mut(&at.connection) else { return Ok(()) };
         let (one, other) = connection.hosts();
         let route = self.routes.between(one, other);
-        if how != Shutdown::Read {
-            let latency = route.latency(connection.signs[at.side].object());
+        if let Some(latency) = latency {
             connection.pipes[at.side].finish(End::Done, now, latency, route.is_parted);
         }
         if how != Shutdown::Write {
@@ -198,14 +221,36 @@ impl State {
             incoming.clear();
         }
         connection.wake(&mut self.wakes);
+        Ok(())
     }
 
-    /// A side closes.
-    pub(super) fn close(&mut self, at: At, now: Time) {
+    /// Closes a side. If it is abrupt, what it has written and has not arrived never does, and the other side
+    /// learns of a reset.
+    pub(super) fn close(&mut self, at: At, is_abrupt: bool, now: Time) -> Decided<()> {
+        let abandons = if is_abrupt { self.latency(at)? } else { None };
+        if let Some(latency) = self.latency(at)? {
+            if let Some(latency) = abandons {
+                self.abandon(at, latency, now);
+            }
+            self.close_after(at, latency, now);
+        }
+        Ok(())
+    }
+
+    /// Loses a connection, and closes a side of it.
+    pub(super) fn close_lost(&mut self, at: At, now: Time) -> Decided<()> {
+        if let Some(latency) = self.latency(at)? {
+            self.sever(at.connection, now);
+            self.close_after(at, latency, now);
+        }
+        Ok(())
+    }
+
+    /// Closes a side; the other one learns so after this time.
+    pub(super) fn close_after(&mut self, at: At, latency: Duration, now: Time) {
         let Some(connection) = self.connections.get_mut(&at.connection) else { return };
         let (one, other) = connection.hosts();
         let route = self.routes.between(one, other);
-        let latency = route.latency_or_shortest(connection.signs[at.side].object());
         connection.sides[at.side].is_open = false;
         let incoming = &mut connection.pipes[1 - at.side];
         let is_unread = matches!(incoming.look(now), Found::Bytes(_));
@@ -224,12 +269,11 @@ impl State {
     }
 
     /// What this side has written and has not arrived never does, and the other side learns of a reset.
-    pub(super) fn abandon(&mut self, at: At, now: Time) {
+    fn abandon(&mut self, at: At, latency: Duration, now: Time) {
         let Some(connection) = self.connections.get_mut(&at.connection) else { return };
         let (one, other) = connection.hosts();
-        let route = self.routes.between(one, other);
-        let latency = route.latency(connection.signs[at.side].object());
-        connection.pipes[at.side].abandon(now, latency, route.is_parted);
+        let is_parted = self.routes.between(one, other).is_parted;
+        connection.pipes[at.side].abandon(now, latency, is_parted);
     }
 
     /// Loses a connection.
@@ -261,6 +305,6 @@ impl State {
     }
 }
 
-fn gone<R>() -> Attempt<R> {
-    Attempt::Done(Err(ErrorKind::NotConnected.into()))
+fn gone<R>() -> Decided<Attempt<R>> {
+    Ok(Attempt::Done(Err(ErrorKind::NotConnected.into())))
 }

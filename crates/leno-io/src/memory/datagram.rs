@@ -5,7 +5,7 @@
 
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -15,12 +15,14 @@ use leno_kernel::io::Interest;
 use leno_kernel::log::Operation as Kind;
 use leno_kernel::{Object, Sign, Time, common_now};
 
+use super::choices::Decided;
 use super::error::{error, late};
 use super::mail::LONGEST;
 use super::network::{Inner, Network};
 use super::ready::{Look, Ready, Watched};
 use super::state::{Place, State};
 use super::wait::{Attempt, Operation, Waiting};
+use crate::user::lock;
 
 /// Sends and receives datagrams at a port of a host; of [`Host::socket`](super::Host::socket). Clones are
 /// the same socket.
@@ -67,7 +69,7 @@ impl Socket {
 
     /// With whom alone it speaks, if [`Self::connect`] has said so.
     pub fn peer_addr(&self) -> Option<SocketAddr> {
-        *self.slot.peer.lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.slot.peer)
     }
 
     /// From now on it speaks with this peer alone.
@@ -76,7 +78,7 @@ impl Socket {
     /// When the name is not known.
     pub fn connect(&self, peer: impl super::Address) -> io::Result<()> {
         let peer = peer.resolve(&self.slot.network)?;
-        *self.slot.peer.lock().unwrap_or_else(PoisonError::into_inner) = Some(peer);
+        *lock(&self.slot.peer) = Some(peer);
         Ok(())
     }
 
@@ -114,13 +116,13 @@ impl Socket {
         }
         network.point(Kind::Send);
         let now = common_now();
-        network.with(|state| {
+        network.decide(|state| {
             let ip = match slot.address.ip() {
                 ip if !ip.is_unspecified() => ip,
                 _ if to.ip().is_loopback() => to.ip(),
                 _ => state.hosts[slot.host].address,
             };
-            state.send(slot.host, SocketAddr::new(ip, slot.address.port()), to, bytes, now);
+            state.send(slot.host, SocketAddr::new(ip, slot.address.port()), to, bytes, now)
         });
         Ok(bytes.len())
     }
@@ -247,9 +249,12 @@ impl Slot {
 impl Drop for Slot {
     fn drop(&mut self) {
         let (host, port) = (self.host, self.address.port());
+        // Dropped without the lock: those who wait there have wakers.
         let mut mail = None;
-        self.inner().close_at_point(|state, _| mail = state.hosts[host].sockets.remove(&port));
-        drop(mail);
+        self.inner().close_at_point(|state, _| {
+            mail = state.hosts[host].sockets.remove(&port);
+            Ok(())
+        });
     }
 }
 
@@ -269,7 +274,7 @@ struct Receiving<'a> {
 impl Operation for Receiving<'_> {
     type Output = (usize, SocketAddr);
 
-    fn attempt(&mut self, state: &mut State, now: Time) -> Attempt<(usize, SocketAddr)> {
+    fn attempt(&mut self, state: &mut State, now: Time) -> Decided<Attempt<(usize, SocketAddr)>> {
         let (host, port) = (self.slot.host, self.slot.address.port());
         state.receive(host, port, self.peer, self.into, self.keeps, now)
     }

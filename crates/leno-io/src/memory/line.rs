@@ -1,6 +1,6 @@
 //! Those who wait at one place of a network.
 
-use leno_kernel::Waiter;
+use leno_kernel::{Waiter, user};
 
 /// Whose place in a line it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -10,6 +10,13 @@ pub(super) struct Key(pub(super) u64);
 /// turn: who is first then is the policy's choice.
 #[derive(Debug, Default)]
 pub(super) struct Line(Vec<(Key, Waiter)>);
+
+/// Of a socket or network that is gone; a line that is dropped under the lock is empty.
+impl Drop for Line {
+    fn drop(&mut self) {
+        user::discard_all(self.0.drain(..).map(|(_, waiter)| waiter));
+    }
+}
 
 impl Line {
     /// Stands in line.

@@ -1,15 +1,16 @@
 //! The way between two hosts: how long it takes, how much it holds, and what may go wrong on it.
 //!
 //! What may go wrong is chosen by the policy of whoever sends or receives, each kind so often at most.
-//! It is asked before anything is changed: it may panic.
+//! It is asked while the network is not locked, and before anything is changed; see `choices.rs`.
 //! Without a policy nothing goes wrong. The numbers count for a link and for as long as it exists, so
 //! that there are finitely many schedules, and a program that tries again gets through in the end.
 
 use core::ops::RangeInclusive;
 use core::time::Duration;
 
-use leno_kernel::policy::{Candidate, Choice, ChoiceKind};
-use leno_kernel::{Object, choose, has_policy};
+use leno_kernel::Object;
+
+use super::choices::{Choices, Decided};
 
 /// Among how many latencies there can be a choice: a policy is shown each of them.
 const STEPS: u32 = 1 << 16;
@@ -92,7 +93,8 @@ impl Link {
     }
 
     /// How many bytes each direction of a connection holds, on their way or not read; who writes more
-    /// waits. Datagrams that find more than that waiting are lost. By default 65,536.
+    /// waits. Datagrams that find more than that waiting are lost; each counts as its bytes and 128 more. By
+    /// default 65,536.
     ///
     /// # Panics
     /// If it is nothing.
@@ -181,53 +183,36 @@ impl Route {
     }
 
     /// How long something takes now.
-    pub(super) fn latency(&self, about: Object) -> Duration {
+    pub(super) fn latency(&self, choices: &mut Choices, about: Object) -> Decided<Duration> {
         let (first, last) = (*self.link.latency.start(), *self.link.latency.end());
         if first == last {
-            return first;
+            return Ok(first);
         }
         let steps = self.link.steps;
         let step = |n: u32| first + (last - first) / (steps - 1) * n;
         let numbers = (0..steps).map(|n| if n + 1 == steps { last } else { step(n) });
         let nanos: Vec<_> =
             numbers.map(|time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)).collect();
-        Duration::from_nanos(nanos[pick(about, &nanos)])
+        Ok(Duration::from_nanos(nanos[choices.pick(about, &nanos)?]))
     }
 
-    /// The same in a destructor: a policy that panics has chosen the shortest, and the side is closed.
-    pub(super) fn latency_or_shortest(&self, about: Object) -> Duration {
-        let chosen = leno_context::user::call(|| self.latency(about));
-        chosen.unwrap_or_else(|_| *self.link.latency.start())
-    }
-
-    /// How much of what it could an operation does.
-    pub(super) fn amount(&mut self, about: Object, most: usize) -> usize {
+    /// How much of what it could an operation does. If it is less, that has gone wrong once: see [`Left::partial`].
+    pub(super) fn amount(
+        &self,
+        choices: &mut Choices,
+        about: Object,
+        most: usize,
+    ) -> Decided<usize> {
         if most < 2 || self.link.left.partial == 0 {
-            return most;
+            return Ok(most);
         }
         let mut amounts = vec![most as u64, most.div_ceil(2) as u64, 1];
         amounts.dedup();
-        let took = pick(about, &amounts);
-        self.link.left.partial -= u32::from(took > 0);
-        amounts[took] as usize
-    }
-
-    /// Whether something goes wrong now that may do so as often as `times` says.
-    pub(super) fn goes_wrong(&mut self, about: Object, times: fn(&mut Left) -> &mut u32) -> bool {
-        let left = times(&mut self.link.left);
-        if *left == 0 || pick(about, &[0, 1]) == 0 {
-            return false;
-        }
-        *left -= 1;
-        true
+        Ok(amounts[choices.pick(about, &amounts)?] as usize)
     }
 }
 
-/// Which of these numbers the policy of the calling code takes.
-pub(super) fn pick(about: Object, numbers: &[u64]) -> usize {
-    if numbers.len() < 2 || !has_policy() {
-        return 0;
-    }
-    let candidates: Vec<_> = numbers.iter().copied().map(Candidate::Number).collect();
-    choose(&Choice::new(ChoiceKind::Network, Some(about), &candidates))
+/// Whether something goes wrong now that may do so as often as `left` says. It is counted when all is decided.
+pub(super) fn goes_wrong(choices: &mut Choices, about: Object, left: u32) -> Decided<bool> {
+    Ok(left > 0 && choices.pick(about, &[0, 1])? > 0)
 }

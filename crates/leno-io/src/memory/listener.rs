@@ -12,6 +12,7 @@ use leno_kernel::io::Interest;
 use leno_kernel::log::Operation as Kind;
 use leno_kernel::{Object, Sign, Time, common_now};
 
+use super::choices::Decided;
 use super::connection::At;
 use super::error::{error, late};
 use super::line::Line;
@@ -49,6 +50,12 @@ struct Ear {
     sign: Arc<Sign>,
 }
 
+impl Backlog {
+    pub(super) fn is_full(&self) -> bool {
+        self.waiting.len() >= self.limit
+    }
+}
+
 impl State {
     /// Listens on a host; at which address.
     pub(super) fn listen(
@@ -76,13 +83,14 @@ impl State {
         Ok(address)
     }
 
+    /// Stops listening. No policy is asked: those that were not accepted are reset at once.
     fn stop_listening(&mut self, host: usize, port: u16, now: Time) {
         let Some(mut backlog) = self.hosts[host].listeners.remove(&port) else { return };
         backlog.connectors.wake(&mut self.wakes);
         backlog.acceptors.wake(&mut self.wakes);
         for connection in backlog.waiting {
             self.sever(connection, now);
-            self.close(At { connection, side: 1 }, now);
+            self.close_after(At { connection, side: 1 }, Duration::ZERO, now);
         }
     }
 }
@@ -124,12 +132,6 @@ impl Listener {
         Accept { ear: &self.ear }
     }
 
-    fn finish(&self, accepted: io::Result<At>) -> io::Result<(Stream, SocketAddr)> {
-        let stream = Stream::new(&self.ear.network, accepted?);
-        let peer = stream.peer_addr();
-        Ok((stream, peer))
-    }
-
     /// The next connection, and where it comes from.
     ///
     /// # Blocking
@@ -164,7 +166,7 @@ impl Listener {
     /// ```
     #[track_caller]
     pub fn accept(&self) -> io::Result<(Stream, SocketAddr)> {
-        self.finish(self.ear.inner().wait(self.accepting(), None))
+        self.ear.inner().wait(self.accepting(), None).map(with_peer)
     }
 
     /// As [`Self::accept`], for at most `limit`.
@@ -174,7 +176,7 @@ impl Listener {
     #[track_caller]
     pub fn accept_timeout(&self, limit: Duration) -> io::Result<(Stream, SocketAddr)> {
         let deadline = Some(common_now() + limit);
-        self.finish(self.ear.inner().wait(self.accepting(), deadline))
+        self.ear.inner().wait(self.accepting(), deadline).map(with_peer)
     }
 
     /// The next connection, if one waits.
@@ -182,7 +184,7 @@ impl Listener {
     /// # Errors
     /// [`WouldBlock`](ErrorKind::WouldBlock) if none does; else as [`Self::accept`].
     pub fn try_accept(&self) -> io::Result<(Stream, SocketAddr)> {
-        self.finish(self.ear.inner().try_now(self.accepting()))
+        self.ear.inner().try_now(self.accepting()).map(with_peer)
     }
 
     /// Waits until there is a connection.
@@ -205,7 +207,7 @@ impl Listener {
     /// As [`Self::accept`].
     pub async fn accept_async(&self) -> io::Result<(Stream, SocketAddr)> {
         let waiting = Waiting::new(self.ear.inner(), self.accepting(), None);
-        self.finish(waiting.await)
+        waiting.await.map(with_peer)
     }
 
     /// The next connections, one after the other, for ever.
@@ -223,7 +225,10 @@ impl Ear {
 impl Drop for Ear {
     fn drop(&mut self) {
         let (host, port) = (self.host, self.address.port());
-        self.network.inner.close_at_point(|state, now| state.stop_listening(host, port, now));
+        self.network.inner.close_at_point(|state, now| {
+            state.stop_listening(host, port, now);
+            Ok(())
+        });
     }
 }
 
@@ -233,21 +238,29 @@ impl fmt::Debug for Listener {
     }
 }
 
+/// A connection, and where it comes from.
+fn with_peer(stream: Stream) -> (Stream, SocketAddr) {
+    let peer = stream.peer_addr();
+    (stream, peer)
+}
+
 struct Accept<'a> {
     ear: &'a Ear,
 }
 
 impl Operation for Accept<'_> {
-    type Output = At;
+    /// Made under the lock: connectors are woken after it, whose wakers may suspend the calling code, and have it dropped.
+    type Output = Stream;
 
-    fn attempt(&mut self, state: &mut State, _: Time) -> Attempt<At> {
+    fn attempt(&mut self, state: &mut State, _: Time) -> Decided<Attempt<Stream>> {
         let (host, port) = (self.ear.host, self.ear.address.port());
         let backlog = state.hosts[host].listeners.get_mut(&port);
         let Some(connection) = backlog.and_then(|backlog| backlog.waiting.pop_front()) else {
-            return Attempt::Later(None);
+            return Ok(Attempt::Later(None));
         };
         state.wake(Place::Backlog(host, port));
-        Attempt::Done(Ok(At { connection, side: 1 }))
+        let at = At { connection, side: 1 };
+        Ok(Attempt::Done(Ok(Stream::of(&self.ear.network, at, state))))
     }
 
     fn place(&self) -> Place {
@@ -262,7 +275,7 @@ impl Operation for Accept<'_> {
         &self.ear.sign
     }
 
-    fn tell(&self, _: &At) -> Option<String> {
+    fn tell(&self, _: &Stream) -> Option<String> {
         Some(format!("accepted at {}", self.ear.address))
     }
 

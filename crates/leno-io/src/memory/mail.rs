@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use leno_kernel::{Object, Sign, Time};
 
+use super::choices::{Choices, Decided};
 use super::error::error;
 use super::line::Line;
-use super::link::pick;
+use super::link::goes_wrong;
 use super::listener::{check_own, no_port};
 use super::state::{Machine, State, hears};
 use super::wait::Attempt;
@@ -19,6 +20,8 @@ pub(super) struct Mail {
     address: SocketAddr,
     /// In the order of their arrival; of those that have arrived, one that was looked at comes first.
     waiting: Vec<Datagram>,
+    /// How much room they take.
+    held: usize,
     object: Object,
     pub(super) line: Line,
 }
@@ -32,22 +35,38 @@ struct Datagram {
     is_seen: bool,
 }
 
+/// What a datagram takes besides its bytes: those without any are limited, too.
+const OVERHEAD: usize = 128;
+
+impl Datagram {
+    fn size(&self) -> usize {
+        self.bytes.len() + OVERHEAD
+    }
+}
+
 impl Mail {
     /// When the first of those that wait has arrived, or does.
     pub(super) fn first(&self) -> Option<Time> {
         self.waiting.first().map(|datagram| datagram.at)
     }
 
+    /// Drops those of others than the peer, if there is one.
+    fn keep_those_from(&mut self, peer: Option<SocketAddr>) {
+        let Some(peer) = peer else { return };
+        let Mail { waiting, held, .. } = self;
+        for datagram in waiting.extract_if(.., |datagram| datagram.from != peer) {
+            *held -= datagram.size();
+        }
+    }
+
     /// Which of those that have arrived is received next. One that was looked at stays the first.
-    fn next(&self, left: &mut u32, now: Time) -> usize {
-        if *left == 0 || self.waiting[0].is_seen {
-            return 0;
+    fn next(&self, choices: &mut Choices, left: u32, now: Time) -> Decided<usize> {
+        if left == 0 || self.waiting[0].is_seen {
+            return Ok(0);
         }
         let arrived = self.waiting.iter().take_while(|datagram| datagram.at <= now);
         let numbers: Vec<_> = (0..arrived.count() as u64).collect();
-        let took = pick(self.object, &numbers);
-        *left -= u32::from(took > 0);
-        took
+        choices.pick(self.object, &numbers)
     }
 }
 
@@ -73,8 +92,13 @@ impl State {
             return Err(error(ErrorKind::AddrInUse, text));
         }
         let sign = self.sign(format!("socket {label} {address}"));
-        let mail =
-            Mail { address, waiting: Vec::new(), object: sign.object(), line: Line::default() };
+        let mail = Mail {
+            address,
+            waiting: Vec::new(),
+            held: 0,
+            object: sign.object(),
+            line: Line::default(),
+        };
         self.hosts[host].sockets.insert(address.port(), mail);
         Ok((address, sign))
     }
@@ -87,29 +111,39 @@ impl State {
         to: SocketAddr,
         bytes: &[u8],
         now: Time,
-    ) {
-        let Some(target) = self.host_at(host, to.ip()) else { return };
-        let Some(mail) = self.hosts[target].sockets.get_mut(&to.port()) else { return };
+    ) -> Decided<()> {
+        let Some(target) = self.host_at(host, to.ip()) else { return Ok(()) };
+        let Some(mail) = self.hosts[target].sockets.get_mut(&to.port()) else { return Ok(()) };
+        let choices = &mut self.choices;
         let route = self.routes.between(host, target);
         if route.is_parted || !hears(mail.address, to) {
-            return;
+            return Ok(());
         }
-        if route.goes_wrong(mail.object, |left| &mut left.lost) {
-            return;
+        if goes_wrong(choices, mail.object, route.link.left.lost)? {
+            route.link.left.lost -= 1;
+            return Ok(());
         }
-        let copies = 1 + usize::from(route.goes_wrong(mail.object, |left| &mut left.doubled));
-        // A policy is asked before anything is changed.
-        let arrivals: Vec<_> = (0..copies).map(|_| now + route.latency(mail.object)).collect();
-        for at in arrivals {
-            let held: usize = mail.waiting.iter().map(|datagram| datagram.bytes.len()).sum();
-            if held + bytes.len() > route.link.capacity.max(LONGEST) {
+        let is_doubled = goes_wrong(choices, mail.object, route.link.left.doubled)?;
+        let mut arrivals = [None; 2];
+        for arrival in &mut arrivals[..1 + usize::from(is_doubled)] {
+            *arrival = Some(now + route.latency(choices, mail.object)?);
+        }
+        // All is decided.
+        route.link.left.doubled -= u32::from(is_doubled);
+        for at in arrivals.into_iter().flatten() {
+            let held = mail.held + bytes.len() + OVERHEAD;
+            if held > route.link.capacity.max(LONGEST).saturating_add(OVERHEAD) {
                 break;
             }
-            let place = mail.waiting.partition_point(|earlier| earlier.at <= at);
+            mail.held = held;
+            // Behind one that was looked at, though that may have arrived later: the policy has taken its time.
+            let earlier = |datagram: &Datagram| datagram.is_seen || datagram.at <= at;
+            let place = mail.waiting.partition_point(earlier);
             mail.waiting
                 .insert(place, Datagram { at, host, from, bytes: bytes.to_vec(), is_seen: false });
         }
         mail.line.wake(&mut self.wakes);
+        Ok(())
     }
 
     /// Receives a datagram, or with `keeps` only looks.
@@ -121,24 +155,27 @@ impl State {
         into: &mut [u8],
         keeps: bool,
         now: Time,
-    ) -> Attempt<(usize, SocketAddr)> {
+    ) -> Decided<Attempt<(usize, SocketAddr)>> {
         let Some(mail) = self.hosts[host].sockets.get_mut(&port) else {
-            return Attempt::Later(None);
+            return Ok(Attempt::Later(None));
         };
-        mail.waiting.retain(|datagram| peer.is_none_or(|peer| peer == datagram.from));
-        let Some(first) = mail.waiting.first() else { return Attempt::Later(None) };
+        mail.keep_those_from(peer);
+        let Some(first) = mail.waiting.first() else { return Ok(Attempt::Later(None)) };
         if first.at > now {
-            return Attempt::Later(Some(first.at));
+            return Ok(Attempt::Later(Some(first.at)));
         }
         let route = self.routes.between(first.host, host);
-        let place = mail.next(&mut route.link.left.reordered, now);
+        let place = mail.next(&mut self.choices, route.link.left.reordered, now)?;
+        route.link.left.reordered -= u32::from(place > 0);
         let mut datagram = mail.waiting.remove(place);
         let (count, from) = (datagram.bytes.len().min(into.len()), datagram.from);
         into[..count].copy_from_slice(&datagram.bytes[..count]);
         if keeps {
             datagram.is_seen = true;
             mail.waiting.insert(0, datagram);
+        } else {
+            mail.held -= datagram.size();
         }
-        Attempt::Done(Ok((count, from)))
+        Ok(Attempt::Done(Ok((count, from))))
     }
 }

@@ -21,6 +21,7 @@
 
 mod address;
 pub(crate) mod ambient;
+mod choices;
 mod connect;
 mod connection;
 mod datagram;

@@ -1,19 +1,20 @@
 //! A network in memory.
 
 use core::fmt;
-use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::io::{self, ErrorKind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use leno_kernel::log::Operation as Kind;
-use leno_kernel::user;
+use leno_kernel::user::{self, Panic};
 use leno_kernel::{Time, common_now, thread_number, world};
 
 use super::ambient;
+use super::choices::Decided;
 use super::error::error;
 use super::host::Host;
 use super::link::{Link, Route};
 use super::state::State;
+use crate::user::{lock, raise};
 
 /// A network in memory: hosts, and connections and datagrams between them. Clones are the same network.
 ///
@@ -62,8 +63,6 @@ pub struct Network {
 /// What all handles refer to.
 pub(super) struct Inner {
     state: Mutex<State>,
-    /// The number of the thread that holds the lock; 0 if none does.
-    holder: AtomicU32,
     /// Of a local network: whose it is.
     owner: Option<u32>,
 }
@@ -95,7 +94,7 @@ impl Network {
 
     fn with(owner: Option<u32>) -> Network {
         let state = Mutex::new(State::new(owner.is_some()));
-        Network { inner: Arc::new(Inner { state, holder: AtomicU32::new(0), owner }) }
+        Network { inner: Arc::new(Inner { state, owner }) }
     }
 
     /// The host of this name; it is made at the first call.
@@ -227,38 +226,34 @@ impl Drop for Inner {
 }
 
 impl Inner {
-    /// Calls `f` under the lock, and then wakes whoever it says, also those after one that panics.
-    ///
-    /// A policy is user code, and the only one that is called under the lock (see `state.rs`). Nothing is
-    /// left half done when it panics; what it raises goes on when the lock is released and all are woken.
-    ///
-    /// # Panics
-    /// With what a policy has raised; if a policy uses the network that asks it.
+    /// Calls `f` under the lock, and then wakes those that it names, also those after one that panics. `f` calls no
+    /// user code: what a policy has a say in goes through [`Self::decide`].
     pub(super) fn with<R>(&self, f: impl FnOnce(&mut State) -> R) -> R {
-        let own = thread_number();
-        assert!(
-            self.holder.load(Relaxed) != own,
-            "a policy must not use the network in memory about which it is asked"
-        );
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        self.holder.store(own, Relaxed);
-        let result = user::call(|| f(&mut state));
-        let (wakes, unused) = (state.wakes.split_off(0), state.unused.split_off(0));
-        self.holder.store(0, Relaxed);
-        drop(state);
-        user::wake_all(wakes);
-        user::discard_all(unused);
-        result.unwrap_or_else(|panic| panic.resume())
+        let (result, raised) = self.with_raised(f);
+        raise(raised);
+        result
     }
 
-    /// Closes something in a destructor. The clock is user code: if it panics, the network goes by the last time that
-    /// it knows, and what it has raised goes on once all is closed and woken.
-    pub(super) fn close(&self, close: impl FnOnce(&mut State, Time)) {
+    /// As [`Self::with`]; also returns the exit that a waker raises: it goes on when the result is where it belongs.
+    pub(super) fn with_raised<R>(&self, f: impl FnOnce(&mut State) -> R) -> (R, Option<Panic>) {
+        let mut state = lock(&self.state);
+        let result = f(&mut state);
+        let (wakes, unused) = (state.wakes.split_off(0), state.unused.split_off(0));
+        drop(state);
+        let woken = user::call(|| user::wake_all(wakes)).err();
+        let discarded = user::call(|| user::discard_all(unused)).err();
+        (result, user::first(woken, discarded))
+    }
+
+    /// Closes something in a destructor. The clock and the policy are user code: if the clock panics, the network
+    /// goes by the last time that it knows; if the coroutine's exit comes out of the policy, by the shortest
+    /// latency. What was raised goes on once all is closed and woken.
+    pub(super) fn close(&self, close: impl FnMut(&mut State, Time) -> Decided<()>) {
         self.close_by(common_now, close);
     }
 
     /// The same with a point before it.
-    pub(super) fn close_at_point(&self, close: impl FnOnce(&mut State, Time)) {
+    pub(super) fn close_at_point(&self, close: impl FnMut(&mut State, Time) -> Decided<()>) {
         let now = || {
             self.point(Kind::Close);
             common_now()
@@ -266,17 +261,17 @@ impl Inner {
         self.close_by(now, close);
     }
 
-    fn close_by(&self, now: impl FnOnce() -> Time, close: impl FnOnce(&mut State, Time)) {
+    fn close_by(
+        &self,
+        now: impl FnOnce() -> Time,
+        mut close: impl FnMut(&mut State, Time) -> Decided<()>,
+    ) {
         let now = user::call(now);
-        self.with(|state| {
+        let ((), raised) = self.decide_anyway(|state| {
             let now = *now.as_ref().unwrap_or(&state.latest);
-            close(state, now);
+            close(state, now)
         });
-        if let Err(raised) = now
-            && !std::thread::panicking()
-        {
-            raised.resume();
-        }
+        raise(user::first(now.err(), raised));
     }
 
     pub(super) fn is_local(&self) -> bool {

@@ -12,6 +12,7 @@ use leno_kernel::io::Interest;
 use leno_kernel::log::Operation as Kind;
 use leno_kernel::{Object, Sign, Time, Waiter, common_now};
 
+use super::choices::Decided;
 use super::connection::At;
 use super::network::Inner;
 use super::pipe::{Due, Found};
@@ -96,11 +97,11 @@ pub(super) struct Look<'a> {
 impl Operation for Look<'_> {
     type Output = ();
 
-    fn attempt(&mut self, state: &mut State, now: Time) -> Attempt<()> {
-        match state.is_ready(self.what, self.interest, now) {
+    fn attempt(&mut self, state: &mut State, now: Time) -> Decided<Attempt<()>> {
+        Ok(match state.is_ready(self.what, self.interest, now) {
             Ok(()) => Attempt::Done(Ok(())),
             Err(later) => Attempt::Later(later),
-        }
+        })
     }
 
     fn place(&self) -> Place {

@@ -3,8 +3,8 @@
 //! All of it is behind one lock ([`Inner::with`](super::network::Inner::with)), held for as long as an
 //! operation looks and acts, never while anyone waits. Whoever is to be woken is put into `wakes`, and
 //! woken when the lock is released; whoever does not wait after all is put into `unused`, and dropped
-//! then. A policy is asked to choose under the lock, before anything is changed; it must not use the
-//! network, which refuses it.
+//! then. A policy is not asked under the lock: an operation that finds no answer of it changes nothing, and
+//! is tried again with the answer; see `choices.rs`.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use leno_kernel::{Object, Sign, Time, Waiter};
 
+use super::choices::Choices;
 use super::connection::Connection;
 use super::line::{Key, Line};
 use super::link::{Link, Route};
@@ -73,6 +74,8 @@ pub(super) struct State {
     pub(super) wakes: Vec<Waiter>,
     /// Not to be woken, but dropped when the lock is released.
     pub(super) unused: Vec<Waiter>,
+    /// What the operation that holds the lock was answered by its policy; empty if none holds it.
+    pub(super) choices: Choices,
     /// When someone has tried something last.
     pub(super) latest: Time,
     is_local: bool,
@@ -117,6 +120,7 @@ impl State {
             healing: Line::default(),
             wakes: Vec::new(),
             unused: Vec::new(),
+            choices: Choices::default(),
             latest: Time::START,
             is_local,
             next: 0,

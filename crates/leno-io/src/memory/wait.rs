@@ -1,9 +1,10 @@
 //! How the three kinds of caller wait for an operation.
 //!
-//! An operation is tried under the network's lock. If it cannot be done yet, it says where to wait, and
-//! when time alone will make it possible. Whoever waits stands in that line under the same lock in
-//! which it has looked, so that no wake-up is lost; then a coroutine parks, a thread blocks, a future
-//! leaves its waker and sets an alarm. Trying again in vain changes nothing.
+//! An operation is tried under the network's lock, and again with each answer of its policy
+//! (`choices.rs`). If it cannot be done yet, it says where to wait, and when time alone will make it
+//! possible. A waiter stands in that line under the same lock in which it has looked, so that no
+//! wake-up is lost; then a coroutine parks, a thread blocks, a future leaves its waker and sets an
+//! alarm. Trying again in vain changes nothing.
 //!
 //! Nobody works for the network: what is on its way arrives when someone looks, and whoever waits for
 //! it wakes itself at that time.
@@ -14,14 +15,17 @@ use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
 use leno_kernel::log::{self, What};
+use leno_kernel::user::{self, Panic};
 use leno_kernel::{
     Alarm, Object, Reason, Sign, Time, Waiter, Wake, common_now, exit, log::Operation as Kind, now,
     park_on, park_on_until, world,
 };
 
+use super::choices::Decided;
 use super::line::Key;
 use super::network::Inner;
 use super::state::{Place, State, Waiters};
+use crate::user::raise;
 
 /// What one try has come to.
 #[derive(Debug)]
@@ -36,7 +40,10 @@ pub(super) trait Operation {
     type Output;
 
     /// Tries it.
-    fn attempt(&mut self, state: &mut State, now: Time) -> Attempt<Self::Output>;
+    ///
+    /// # Errors
+    /// If an answer of the policy is missing; nothing has changed then, and it is tried again with the answer.
+    fn attempt(&mut self, state: &mut State, now: Time) -> Decided<Attempt<Self::Output>>;
 
     /// Where to wait after a try in vain.
     fn place(&self) -> Place;
@@ -123,25 +130,28 @@ impl Inner {
         loop {
             standing.leave();
             let now = common_now();
-            let tried = self.with(|state| match operation.attempt(state.at(now), now) {
-                Attempt::Done(result) => Err(result),
-                Attempt::Later(_) if deadline.is_some_and(|deadline| deadline <= now) => {
-                    Err(Err(operation.late()))
-                }
-                Attempt::Later(at) => {
-                    if let Some(waiters) = waiters.take() {
-                        let key = Key(state.number());
-                        let place = operation.place();
-                        state.enlist(place, key, waiters);
-                        standing.at = Some((place, key));
+            let (tried, raised) = self.decide_raised(|state| {
+                Ok(match operation.attempt(state.at(now), now)? {
+                    Attempt::Done(result) => Err(result),
+                    Attempt::Later(_) if deadline.is_some_and(|deadline| deadline <= now) => {
+                        Err(Err(operation.late()))
                     }
-                    Ok(at)
-                }
+                    Attempt::Later(at) => {
+                        if let Some(waiters) = waiters.take() {
+                            let key = Key(state.number());
+                            let place = operation.place();
+                            state.enlist(place, key, waiters);
+                            standing.at = Some((place, key));
+                        }
+                        Ok(at)
+                    }
+                })
             });
             let at = match tried {
                 Ok(at) => at,
-                Err(result) => return result,
+                Err(result) => return kept(result, raised),
             };
+            raise(raised);
             if standing.at.is_none() {
                 let own = Waiter::current();
                 self.check_thread(&own, deadline, operation)?;
@@ -177,13 +187,18 @@ impl Inner {
             world::point(operation.kind().0, operation.kind().1);
         }
         let now = common_now();
-        match self.with(|state| operation.attempt(state.at(now), now)) {
+        let (tried, raised) = self.decide_raised(|state| operation.attempt(state.at(now), now));
+        match tried {
             Attempt::Done(result) => {
+                let result = kept(result, raised);
                 self.ends(&operation, &result);
                 result
             }
             // Whoever tries again says nothing of it.
-            Attempt::Later(_) => Err(ErrorKind::WouldBlock.into()),
+            Attempt::Later(_) => {
+                raise(raised);
+                Err(ErrorKind::WouldBlock.into())
+            }
         }
     }
 
@@ -204,6 +219,15 @@ impl Inner {
         );
         Err(io::Error::new(ErrorKind::Deadlock, message))
     }
+}
+
+/// What an operation has come to, unless an exit that came out of a waker goes on now. What was read, written or accepted
+/// must not be lost for it: the coroutine hears of its exit when it waits next.
+fn kept<R>(result: io::Result<R>, raised: Option<Panic>) -> io::Result<R> {
+    if result.is_err() {
+        raise(raised);
+    }
+    result
 }
 
 /// The earlier of two times, if there is one.
@@ -234,7 +258,7 @@ impl Standing<'_> {
     fn leave(&mut self) {
         if let Some((place, key)) = self.at.take() {
             let left = self.network.with(|state| state.leave(place, key));
-            drop(left);
+            user::discard_all(left.into_iter().flatten());
         }
     }
 }
@@ -294,30 +318,36 @@ impl<O: Operation + Unpin> Future for Waiting<'_, O> {
             network.begins(&this.operation);
         }
         let waiter = network.waiter(context);
-        // Taken only if it is used: else it is dropped here, without the lock.
+        // Taken only if it is used: else it is dropped below, without the lock.
         let mut waiters = Some(Waiters::new(this.operation.place(), waiter));
         this.alarm = None;
         this.standing.leave();
         let now = common_now();
-        let tried = network.with(|state| match this.operation.attempt(state.at(now), now) {
-            Attempt::Done(result) => Err(result),
-            Attempt::Later(_) if this.limit.is_some_and(|limit| limit <= now) => {
-                Err(Err(this.operation.late()))
-            }
-            Attempt::Later(at) => {
-                let (place, key) = (this.operation.place(), Key(state.number()));
-                state.enlist(place, key, waiters.take().expect("it is tried once"));
-                this.standing.at = Some((place, key));
-                Ok(at)
-            }
+        let (tried, raised) = network.decide_raised(|state| {
+            Ok(match this.operation.attempt(state.at(now), now)? {
+                Attempt::Done(result) => Err(result),
+                Attempt::Later(_) if this.limit.is_some_and(|limit| limit <= now) => {
+                    Err(Err(this.operation.late()))
+                }
+                Attempt::Later(at) => {
+                    let (place, key) = (this.operation.place(), Key(state.number()));
+                    state.enlist(place, key, waiters.take().expect("it waits once"));
+                    this.standing.at = Some((place, key));
+                    Ok(at)
+                }
+            })
         });
         match tried {
             Ok(at) => {
+                raise(raised);
                 let at = first(at, this.limit);
                 this.alarm = at.map(|at| Alarm::set(own_time(at, now), context));
                 Poll::Pending
             }
             Err(result) => {
+                let result = kept(result, raised);
+                // Its exit, too, waits for the next wait.
+                drop(user::call(|| user::discard(waiters)));
                 network.ends(&this.operation, &result);
                 Poll::Ready(result)
             }

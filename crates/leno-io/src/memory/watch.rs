@@ -67,7 +67,7 @@ impl Watch for Infallible {
 
 /// The alarms of hand-written futures, which have no place of their own for them: one for reading, one for
 /// writing.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Alarms(Mutex<[Option<Alarm>; 2]>);
 
 impl Alarms {

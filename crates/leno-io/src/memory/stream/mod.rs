@@ -66,11 +66,7 @@ struct Socket {
 const NONE: u64 = u64::MAX;
 
 impl Stream {
-    pub(in crate::memory) fn new(network: &Network, at: At) -> Stream {
-        network.inner.with(|state| Stream::of(network, at, state))
-    }
-
-    /// The same under the lock.
+    /// A side of a connection; made under the lock, so that it is never open without a handle that closes it.
     pub(in crate::memory) fn of(network: &Network, at: At, state: &mut State) -> Stream {
         let connection = &state.connections[&at.connection];
         let [local, peer] = [at.side, 1 - at.side].map(|side| connection.sides[side].address);
@@ -125,7 +121,7 @@ impl Stream {
     pub fn shutdown(&self, how: Shutdown) {
         self.end.inner().point(Kind::Close);
         let now = common_now();
-        self.end.inner().with(|state| state.shut(self.end.at, how, now));
+        self.end.inner().decide(|state| state.shut(self.end.at, how, now));
     }
 
     /// Loses the connection, as if a cable were pulled and both sides had noticed: what is on its way is
@@ -349,12 +345,7 @@ impl Socket {
 impl Drop for Socket {
     fn drop(&mut self) {
         let is_abrupt = self.is_abrupt.load(Relaxed);
-        self.inner().close_at_point(|state, now| {
-            if is_abrupt {
-                state.abandon(self.at, now);
-            }
-            state.close(self.at, now);
-        });
+        self.inner().close_at_point(|state, now| state.close(self.at, is_abrupt, now));
     }
 }
 

@@ -7,6 +7,7 @@ use leno_kernel::log::Operation as Kind;
 use leno_kernel::{Object, Sign, Time};
 
 use super::{Socket, Stream, deadline};
+use crate::memory::choices::Decided;
 use crate::memory::error::late;
 use crate::memory::state::{Place, State};
 use crate::memory::wait::{Attempt, Operation};
@@ -60,7 +61,7 @@ pub(super) struct Reading<'a> {
 impl Operation for Reading<'_> {
     type Output = usize;
 
-    fn attempt(&mut self, state: &mut State, now: Time) -> Attempt<usize> {
+    fn attempt(&mut self, state: &mut State, now: Time) -> Decided<Attempt<usize>> {
         state.read(self.end.at, self.into, self.keeps, now)
     }
 
@@ -96,7 +97,7 @@ pub(super) struct Writing<'a> {
 impl Operation for Writing<'_> {
     type Output = usize;
 
-    fn attempt(&mut self, state: &mut State, now: Time) -> Attempt<usize> {
+    fn attempt(&mut self, state: &mut State, now: Time) -> Decided<Attempt<usize>> {
         state.write(self.end.at, self.bytes, now)
     }
 
