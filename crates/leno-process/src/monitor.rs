@@ -5,6 +5,7 @@
 //! between finds it. Signalled is not let in at once: it comes in again behind those at the entrance,
 //! and looks again ([`Inside::wait_while`]).
 
+use core::fmt;
 use core::ops::{Deref, DerefMut};
 use std::sync::{Mutex, PoisonError};
 
@@ -36,7 +37,6 @@ use crate::section::lock;
 ///     assert_eq!(got, Ok(Some(5)));
 /// });
 /// ```
-#[derive(Debug)]
 pub struct Monitor<T> {
     entrance: Semaphore,
     /// Away while someone is inside.
@@ -93,6 +93,18 @@ impl<T> Monitor<T> {
     pub fn into_inner(self) -> T {
         let value = self.value.into_inner().unwrap_or_else(PoisonError::into_inner);
         *value.expect("nobody is inside a monitor that nobody else has")
+    }
+}
+
+/// Shows its name and whether someone is inside, but not the value: only who enters may look at that, and it may be
+/// shown by code that would wait.
+impl<T> fmt::Debug for Monitor<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, is_entered) = (self.entrance.name(), !self.entrance.has_permit());
+        f.debug_struct("Monitor")
+            .field("name", &name.as_ref().and_then(|name| name.as_str()))
+            .field("is_entered", &is_entered)
+            .finish_non_exhaustive()
     }
 }
 

@@ -8,7 +8,9 @@
 //! first out of the line, under the lock, and wakes it; who is not in line any more has its permit. One
 //! that is to exit leaves the line; if it is not there any more, it passes its permit on.
 
+use core::fmt;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use leno_kernel::{Exiting, Name, Object, Reason, Sign, Waiter, Wake, exit, park_on};
 
@@ -28,7 +30,6 @@ use crate::Locked;
 /// });
 /// assert!(!items.try_wait());
 /// ```
-#[derive(Debug)]
 pub struct Semaphore {
     sign: Sign,
     line: Locked<Line>,
@@ -36,7 +37,7 @@ pub struct Semaphore {
     keeps: bool,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Line {
     permits: usize,
     waiting: VecDeque<(Place, Waiter)>,
@@ -63,6 +64,16 @@ impl Semaphore {
     pub fn named(self, name: impl Into<Name>) -> Semaphore {
         self.sign.set_name(name);
         self
+    }
+
+    /// Returns its name, if it has one.
+    pub(crate) fn name(&self) -> Option<Arc<Name>> {
+        self.sign.name()
+    }
+
+    /// Whether there is a permit now.
+    pub(crate) fn has_permit(&self) -> bool {
+        self.line.section(|line| line.permits > 0)
     }
 
     /// Takes a permit (P).
@@ -143,6 +154,19 @@ impl Semaphore {
             self.signal();
             return Err(exit());
         }
+    }
+}
+
+/// Copies what there is to show first: what is written to may use the semaphore.
+impl fmt::Debug for Semaphore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (permits, waiting) = self.line.section(|line| (line.permits, line.waiting.len()));
+        let name = self.name();
+        f.debug_struct("Semaphore")
+            .field("name", &name.as_ref().and_then(|name| name.as_str()))
+            .field("permits", &permits)
+            .field("waiting", &waiting)
+            .finish()
     }
 }
 

@@ -352,7 +352,7 @@ fn drive<P: Process>(
                 Some(panic) => panic,
                 None => break Ok(()),
             },
-            Err(panic) if panic.is_exit() => {
+            Err(panic) if user::is_exit(&panic) => {
                 mailbox.is_over(Refusal::Ended);
                 break Err(panic);
             }
