@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use leno_context::user::{self, Panic};
+use leno_kernel::user::{self, Panic};
 
 use crate::error::StoreError;
 use crate::id::SessionId;
@@ -25,13 +25,17 @@ pub(crate) fn call<T>(run: impl FnOnce() -> T) -> std::result::Result<T, String>
     user::call(run).map_err(said)
 }
 
-/// What a panic says, as every store can hold it.
+/// What a panic says, as every store can hold it. An exit that was caught elsewhere and raised again is one like any other.
 pub(crate) fn said(panic: Panic) -> String {
-    if panic.is_exit() {
+    if user::is_exit(&panic) {
         panic.resume();
     }
     let text = panic.message().unwrap_or("it panicked with something that is not text");
-    text::clean(text).into_owned()
+    let text = text::clean(text).into_owned();
+    if leno_context::is_planted("session-payload") {
+        drop(panic.into_payload());
+    }
+    text
 }
 
 fn ask<T>(ask: impl FnOnce() -> Result<T>) -> Result<T> {

@@ -1,9 +1,11 @@
 //! How the workers of an engine are: what can be seen of a store that fails, while it fails.
 
 use std::fmt;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard};
 use std::time::SystemTime;
+
+use leno_kernel::user::{Locked, lock};
 
 use crate::clock::{now, shown, steady};
 use crate::error::SessionError;
@@ -49,8 +51,8 @@ pub(crate) struct Vitals {
 }
 
 impl Vitals {
-    fn health(&self) -> MutexGuard<'_, Health> {
-        self.health.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    fn health(&self) -> Locked<'_, Health> {
+        lock(&self.health)
     }
 
     pub(crate) fn read(&self) -> Health {

@@ -8,7 +8,8 @@ use crate::error::SessionError;
 use crate::id::SessionId;
 use crate::row::Row;
 use crate::sessions::Sessions;
-use crate::store::Store;
+use crate::store::{LARGEST, Store};
+use crate::text::too_large;
 
 impl Sessions {
     /// All there is of a session, as JSON: where it is, what it says, its frames with their locals, messages that it
@@ -19,6 +20,9 @@ impl Sessions {
     pub fn inspect(&self, id: SessionId) -> Result<Value, SessionError> {
         let whole = self.patiently(|| self.store.load(id))?.ok_or(SessionError::NoSession(id))?;
         let image = match self.kinds.get(&whole.row.kind) {
+            _ if whole.row.size > LARGEST => {
+                json!({ "unreadable": too_large(whole.row.size as i64) })
+            }
             _ if whole.image.is_empty() => Value::Null,
             None => json!({ "unreadable": "no routine of this name is registered here" }),
             Some(kind) => {

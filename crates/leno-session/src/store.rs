@@ -40,7 +40,8 @@
 //!     sequences: commits, renewals and confirmations that belong to the forgotten one change nothing.
 //! 17. *A lease has a limited size.* An image, message, effect or text of more than [`LARGEST`] bytes is refused. A lease
 //!     hands out sessions until their images have [`LEASED`] bytes, and messages of each until these have [`LARGEST`], but
-//!     one at least; effects are handed out until these have [`LEASED`]. A session that is stored with more, by whatever means, is quarantined by itself.
+//!     one at least; effects are handed out until these have [`LEASED`]. What is stored with more, by whatever means, is not
+//!     read, and its session is quarantined by itself, or says why, if it has ended.
 //!
 //! [`crate::laws`] checks these against any store.
 
@@ -293,7 +294,9 @@ pub enum Change {
     Quarantine(String),
 }
 
-/// A session with all that there is of it.
+/// A session with all that there is of it, as far as that has a limited size: of an image, message or effect of more than
+/// [`LARGEST`] bytes only the size is told, in the place of its body. A store that is outside of the process gives the
+/// oldest messages until these have [`LARGEST`] bytes, and the oldest effects until these have [`LEASED`].
 #[derive(Clone, Debug)]
 pub struct Whole {
     /// What there is to see of it.
@@ -302,7 +305,7 @@ pub struct Whole {
     pub awaits: Awaits,
     /// Its image.
     pub image: Vec<u8>,
-    /// Its messages that were not taken yet, and its effects that were not confirmed.
+    /// Its messages that were not taken yet.
     pub inbox: Vec<Message>,
     /// Effects that were not confirmed.
     pub outbox: Vec<Effect>,

@@ -85,3 +85,8 @@ pub(crate) fn of_commits(batch: &[Commit]) -> Result<()> {
         of_messages(&commit.messages)
     })
 }
+
+/// Says that something is stored, but was not read.
+pub(crate) fn too_large(size: i64) -> String {
+    format!("it has {size} bytes, of which {LARGEST} are the most")
+}

@@ -4,6 +4,7 @@
 //! used by one caller at a time, so nothing else needs to run it, and a thread and a coroutine can both ask.
 
 use std::future::poll_fn;
+use std::io;
 use std::pin::pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -57,10 +58,7 @@ impl Wire {
             let Host::Tcp(host) = host else { continue };
             let port = ports.get(n).or(ports.first()).copied().unwrap_or(5432);
             let connecting = timeout_async(limits.connect, async {
-                let stream = TcpStream::connect_async((host.as_str(), port)).await;
-                let stream = stream.map_err(|error| StoreError::Unavailable(error.to_string()))?;
-                let _not_important = stream.set_nodelay(true);
-                keep_alive(&stream, limits.statement);
+                let stream = open(host, port, limits).await?;
                 config.connect_raw(stream, NoTls).await.map_err(|error| told(&error))
             });
             match block_on(connecting) {
@@ -170,13 +168,27 @@ fn statement_limit(limit: Duration) -> String {
     format!("statement_timeout = {}", (limit.as_millis() * 9 / 10).clamp(1, i32::MAX as u128))
 }
 
+/// A connection that does not outlive the other side. One that cannot be made so is not used.
+async fn open(host: &str, port: u16, limits: &PostgresLimits) -> Result<TcpStream> {
+    let unavailable = |error: io::Error| StoreError::Unavailable(error.to_string());
+    let stream = TcpStream::connect_async((host, port)).await.map_err(unavailable)?;
+    keep_alive(&stream, limits.statement).map_err(|error| {
+        let why = format!("the connection to {host}:{port} cannot be kept alive: {error}");
+        StoreError::Unavailable(why)
+    })?;
+    Ok(stream)
+}
+
 /// Lets the system find out that the other side is gone. A proxy that falls silent it does not find out about.
-fn keep_alive(stream: &TcpStream, silent: Duration) {
+fn keep_alive(stream: &TcpStream, silent: Duration) -> io::Result<()> {
+    stream.set_nodelay(true)?;
     let socket = SockRef::from(stream);
     let ask =
         TcpKeepalive::new().with_time(KEEP_ALIVE).with_interval(KEEP_ALIVE / 3).with_retries(3);
-    let _not_important = socket.set_tcp_keepalive(&ask);
-    let _not_important = socket.set_tcp_user_timeout(Some(silent));
+    socket.set_tcp_keepalive(&ask)?;
+    // Nothing would be the system's own limit, and it takes no more than this.
+    let most = Duration::from_millis(i32::MAX as u64);
+    socket.set_tcp_user_timeout(Some(silent.clamp(Duration::from_millis(1), most)))
 }
 
 fn poll(
@@ -196,3 +208,6 @@ fn poll(
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

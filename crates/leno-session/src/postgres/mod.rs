@@ -23,10 +23,14 @@ mod schema;
 mod transact;
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicBool, AtomicI64,
+    Ordering::{Acquire, Relaxed, Release as Released},
+};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use leno_kernel::user::lock;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Config, Row as Found};
@@ -36,8 +40,8 @@ use crate::error::StoreError;
 use crate::id::SessionId;
 use crate::row::{Query, Row, State};
 use crate::store::{
-    Awaits, Change, Commit, Effect, HIGHEST, Held, Lease, NewMessage, NewSession, Outcome, Release,
-    Result, Sent, Store, Want, Whole,
+    Awaits, Change, Commit, Effect, HIGHEST, Held, LARGEST, LEASED, Lease, Message, NewMessage,
+    NewSession, Outcome, Release, Result, Sent, Store, Want, Whole,
 };
 use crate::text;
 use connection::Wire;
@@ -51,6 +55,8 @@ struct Wires {
     free: Mutex<Vec<Wire>>,
     /// The one that listens, while nobody does.
     ear: Mutex<Option<Wire>>,
+    /// Whether somebody listens.
+    is_listening: AtomicBool,
     limits: PostgresLimits,
     /// Up to which message the last sweep has come.
     swept: AtomicI64,
@@ -112,6 +118,7 @@ impl Postgres {
             config,
             free: Mutex::default(),
             ear: Mutex::default(),
+            is_listening: AtomicBool::new(false),
             limits,
             swept: AtomicI64::new(0),
         }));
@@ -138,13 +145,13 @@ impl Postgres {
 
     /// Lends a connection. One that failed is not used again.
     fn with<T>(&self, work: impl FnOnce(&mut Wire) -> Result<T>) -> Result<T> {
-        let free = self.0.free.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).pop();
+        let free = lock(&self.0.free).pop();
         let mut wire = match free {
             Some(wire) => wire,
             None => Wire::connect(&self.0.config, &self.0.limits)?,
         };
         let result = work(&mut wire);
-        let mut free = self.0.free.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut free = lock(&self.0.free);
         match &result {
             Ok(_) => free.push(wire),
             // What has become of one has probably become of all: nobody waits for each of them in turn.
@@ -186,6 +193,22 @@ impl Postgres {
             wire.ask(schema::TELL, &[])?;
             Ok(found)
         })
+    }
+}
+
+/// The one who listens, until this is dropped: also if its coroutine exits while it waits.
+struct Listening<'a>(&'a AtomicBool);
+
+impl<'a> Listening<'a> {
+    /// `None` if somebody listens already.
+    fn begin(is_listening: &'a AtomicBool) -> Option<Self> {
+        (!is_listening.swap(true, Acquire)).then(|| Listening(is_listening))
+    }
+}
+
+impl Drop for Listening<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Released);
     }
 }
 
@@ -267,8 +290,27 @@ fn row_of(row: &Found) -> Row {
     }
 }
 
-fn effect_of(row: &Found) -> Effect {
-    Effect { session: id_at(row, 1), sequence: number(row, 2), topic: row.get(3), body: row.get(4) }
+/// An effect, or its size, if that was too large to be read.
+fn effect_of(row: &Found) -> std::result::Result<Effect, i64> {
+    let (topic, body) = (row.get(3), row.get::<_, Option<Vec<u8>>>(4));
+    let (Some(topic), Some(body)) = (topic, body) else { return Err(row.get(5)) };
+    Ok(Effect { session: id_at(row, 1), sequence: number(row, 2), topic, body })
+}
+
+/// An effect for those who look: one that is too large says so in its place.
+fn shown_effect(row: &Found) -> Effect {
+    effect_of(row).unwrap_or_else(|size| {
+        let body = text::too_large(size).into_bytes();
+        Effect { session: id_at(row, 1), sequence: number(row, 2), topic: String::new(), body }
+    })
+}
+
+/// A message for those who look: one that is too large says so in its place.
+fn shown_message(row: &Found) -> Message {
+    if row.get::<_, i64>(4) <= LARGEST as i64 {
+        return transact::message_of(row);
+    }
+    Message { number: row.get(1), key: row.get(2), body: text::too_large(row.get(4)).into_bytes() }
 }
 
 impl Store for Postgres {
@@ -339,12 +381,13 @@ impl Store for Postgres {
 
     fn wait(&self, most: Duration) -> Result<()> {
         // One listens for all of the process; the others look again a little later.
-        let ear = self.0.ear.try_lock();
-        let Ok(mut ear) = ear else {
+        let Some(_listening) = Listening::begin(&self.0.is_listening) else {
             leno_kernel::blocking(move || std::thread::sleep(most.min(Duration::from_millis(20))));
             return Ok(());
         };
-        let mut wire = match ear.take() {
+        let ear = || lock(&self.0.ear);
+        let free = ear().take();
+        let mut wire = match free {
             Some(wire) => wire,
             None => {
                 let mut wire = Wire::connect(&self.0.config, &self.0.limits)?;
@@ -355,7 +398,8 @@ impl Store for Postgres {
         wire.ask(schema::ASK, &[])?;
         // Between the mark and what was looked at before it, something may have come; so not for long.
         wire.listen(most.min(Duration::from_millis(50)))?;
-        *ear = Some(wire);
+        let old = ear().replace(wire);
+        drop(old);
         Ok(())
     }
 
@@ -414,9 +458,15 @@ impl Store for Postgres {
 
     fn outbox(&self, most: usize, ttl: Duration) -> Result<Vec<Effect>> {
         let most = i64::try_from(most).unwrap_or(i64::MAX);
-        let mut found = self.ask(schema::OUTBOX, &[&millis(ttl), &most])?;
-        found.sort_by_key(|row| number(row, 0));
-        Ok(found.iter().map(effect_of).collect())
+        loop {
+            let mut found = self.with(|wire| transact::outbox(wire, most, millis(ttl)))?;
+            found.sort_by_key(|row| number(row, 0));
+            let effects: Vec<_> = found.iter().filter_map(|row| effect_of(row).ok()).collect();
+            // Those that were too large are not found again.
+            if found.is_empty() || !effects.is_empty() {
+                return Ok(effects);
+            }
+        }
     }
 
     fn confirm(&self, done: &[(SessionId, u64)]) -> Result<()> {
@@ -442,16 +492,17 @@ impl Store for Postgres {
     fn load(&self, id: SessionId) -> Result<Option<Whole>> {
         self.with(|wire| {
             let key = &id.as_bytes()[..];
-            let found = wire.ask(schema::LOAD, &[&key])?;
+            let (largest, most) = (LARGEST as i64, LEASED as i64);
+            let found = wire.ask(schema::LOAD, &[&key, &(LARGEST as i32)])?;
             let Some(row) = found.first() else { return Ok(None) };
-            let inbox = wire.ask(schema::UNREAD, &[&vec![key], &SHOWN])?;
-            let outbox = wire.ask(schema::UNCONFIRMED, &[&key])?;
+            let inbox = wire.ask(schema::UNREAD_WITHIN, &[&vec![key], &SHOWN, &largest])?;
+            let outbox = wire.ask(schema::UNCONFIRMED, &[&key, &largest, &most])?;
             Ok(Some(Whole {
                 row: row_of(row),
                 awaits: awaited(row.get(14)),
-                image: row.get(15),
-                inbox: inbox.iter().map(transact::message_of).collect(),
-                outbox: outbox.iter().map(effect_of).collect(),
+                image: row.get::<_, Option<Vec<u8>>>(15).unwrap_or_default(),
+                inbox: inbox.iter().map(shown_message).collect(),
+                outbox: outbox.iter().map(shown_effect).collect(),
             }))
         })
     }

@@ -107,13 +107,7 @@ pub(super) const LEASE_ONE: &str =
 /// In the transaction of a commit.
 pub(super) const LEASE_TOO: &str = lease!("", "");
 
-/// Of each of these the oldest, so many at most.
-pub(super) const UNREAD: &str = "
-SELECT i.id, i.number, i.key, i.body FROM unnest($1::bytea[]) s(id), LATERAL
-    (SELECT id, number, key, body FROM leno_inbox WHERE id = s.id AND NOT taken ORDER BY number LIMIT $2) i
-ORDER BY i.number";
-
-/// The same, up to the one with which those of a session have $3 bytes.
+/// Of each of these the oldest, so many at most, up to the one with which those of a session have $3 bytes.
 pub(super) const UNREAD_WITHIN: &str = "
 SELECT i.id, i.number, i.key, CASE WHEN m.size <= $3 THEN i.body END, m.size FROM unnest($1::bytea[]) s(id), LATERAL
     (SELECT number, size, sum(size) OVER (ORDER BY number) - size AS before FROM
@@ -216,6 +210,10 @@ UPDATE leno_session SET token = CASE WHEN token < 9223372036854775807 THEN token
     due = 9223372036854775807, reason = $2, attempts = 0, touched = leno_now()
 WHERE id = ANY($1) AND state NOT IN (4, 7, 8) RETURNING id";
 
+/// One that has ended says what is wrong, too, and stays as it is.
+pub(super) const SAY_WHY: &str =
+    "UPDATE leno_session SET reason = $2 WHERE id = ANY($1) AND state IN (4, 7, 8)";
+
 pub(super) const RETRY: &str = "
 UPDATE leno_session SET token = token + 1, state = 0, due = leno_now(), touched = leno_now(), attempts = 0,
     image = coalesce($2, image), version = coalesce($3, version)
@@ -245,12 +243,18 @@ WITH old AS (DELETE FROM leno_session s WHERE id = ANY($2) AND touched <= leno_n
             max(effects) FILTER (WHERE effects <= $3) AS effects FROM old) m)
 SELECT count(*) FROM old";
 
+/// Those that are due, up to the one with which they have 32 MiB. What has more than $3 bytes is not read, only its size.
 pub(super) const OUTBOX: &str = "
 UPDATE leno_effect c SET due = leno_now() + $1
-FROM (SELECT q.number, sum(q.size) OVER (ORDER BY q.number) - q.size AS before FROM
-    (SELECT number, octet_length(topic) + octet_length(body) AS size FROM leno_effect
+FROM (SELECT q.number, q.size, sum(q.size) OVER (ORDER BY q.number) - q.size AS before FROM
+    (SELECT number, octet_length(topic)::int8 + octet_length(body) AS size FROM leno_effect
         WHERE due <= (SELECT leno_now()) ORDER BY number LIMIT $2 FOR UPDATE SKIP LOCKED) q) s
-WHERE c.number = s.number AND s.before < 33554432 RETURNING c.number, c.id, c.sequence, c.topic, c.body";
+WHERE c.number = s.number AND s.before < 33554432 RETURNING c.number, c.id, c.sequence,
+    CASE WHEN s.size <= $3 THEN c.topic END, CASE WHEN s.size <= $3 THEN c.body END, s.size";
+
+/// Nobody is handed these again.
+pub(super) const SET_ASIDE: &str =
+    "UPDATE leno_effect SET due = 9223372036854775807 WHERE number = ANY($1)";
 
 pub(super) const CONFIRM: &str = "
 DELETE FROM leno_effect c USING unnest($1::bytea[], $2::int8[]) v(id, sequence)
@@ -271,10 +275,15 @@ FROM leno_session WHERE id = $1";
 
 pub(super) const LOAD: &str = "
 SELECT id, kind, version, state, sequence, greatest(0, effects - first), token, worker, due, said, reason, created, touched,
-    length(image)::int8, awaits, image
+    length(image)::int8, awaits, CASE WHEN length(image) <= $2 THEN image END
 FROM leno_session WHERE id = $1";
 
-pub(super) const UNCONFIRMED: &str =
-    "SELECT number, id, sequence, topic, body FROM leno_effect WHERE id = $1 ORDER BY number";
+/// Of a session, up to the one with which they have $3 bytes; $2 is the limit of one.
+pub(super) const UNCONFIRMED: &str = "
+SELECT e.number, e.id, e.sequence, CASE WHEN m.size <= $2 THEN e.topic END, CASE WHEN m.size <= $2 THEN e.body END, m.size
+FROM (SELECT number, size, sum(least(size, $2)) OVER (ORDER BY number) - least(size, $2) AS before FROM
+    (SELECT number, octet_length(topic)::int8 + octet_length(body) AS size FROM leno_effect WHERE id = $1) q) m
+    JOIN leno_effect e ON e.number = m.number
+WHERE m.before < $3::int8 ORDER BY e.number";
 
 pub(super) const COUNT: &str = "SELECT state, count(*) FROM leno_session GROUP BY state";

@@ -134,6 +134,28 @@ fn leased(wire: &mut Wire, found: &[Found]) -> Result<Vec<Lease>> {
     Ok(leases)
 }
 
+/// Effects that are due. Those that are too large to be read are handed out to nobody: their sessions say so first, one by
+/// one, so that no row is locked while another one is waited for.
+pub(super) fn outbox(wire: &mut Wire, most: i64, ttl: i64) -> Result<Vec<Found>> {
+    let found = wire.ask(schema::OUTBOX, &[&ttl, &most, &(LARGEST as i64)])?;
+    let mut large: Vec<i64> = Vec::new();
+    for row in &found {
+        let size: i64 = row.get(5);
+        if size > LARGEST as i64 {
+            let reason = format!("quarantined: an effect of it: {}", crate::text::too_large(size));
+            let id = [id_at(row, 1)];
+            if wire.ask(schema::QUARANTINE, &[&bytes(&id), &reason])?.is_empty() {
+                wire.ask(schema::SAY_WHY, &[&bytes(&id), &reason])?;
+            }
+            large.push(row.get(0));
+        }
+    }
+    if !large.is_empty() {
+        wire.ask(schema::SET_ASIDE, &[&large])?;
+    }
+    Ok(found)
+}
+
 /// Whether steps and effects are all there is to it.
 fn are_plain(batch: &[Commit]) -> bool {
     batch.iter().all(|commit| {

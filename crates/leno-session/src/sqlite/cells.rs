@@ -9,6 +9,7 @@ use crate::clock::{FAR, shown};
 use crate::id::SessionId;
 use crate::row::{Row, State};
 use crate::store::{Awaits, Effect, LARGEST, Message};
+use crate::text::too_large;
 
 /// What is wrong with a row.
 pub(super) type Damage = String;
@@ -51,7 +52,7 @@ impl Strict<'_, '_> {
         if size <= LARGEST as i64 {
             return Ok(());
         }
-        Err(format!("it has {size} bytes, of which {LARGEST} are the most"))
+        Err(too_large(size))
     }
 
     pub(super) fn version(&self, index: usize) -> Result<u32, Damage> {
@@ -68,9 +69,10 @@ impl Strict<'_, '_> {
         Ok(Message { number: self.number(0)?, key, body: self.cell(2)? })
     }
 
-    /// Behind its number.
+    /// Behind its number, and before its size.
     pub(super) fn effect(&self) -> Result<Effect, Damage> {
         let (session, sequence) = (self.id(1)?, self.count(2)?);
+        self.fits(5)?;
         Ok(Effect { session, sequence, topic: self.cell(3)?, body: self.cell(4)? })
     }
 }
@@ -131,14 +133,23 @@ impl<'r, 's> Lenient<'r, 's> {
         row
     }
 
+    /// One that is too large says so in its place.
     pub(super) fn effect(&mut self) -> Effect {
         let id = Strict(self.row).id(1);
         let session = self.read(id).unwrap_or_else(|| SessionId::from_bytes([0; 16]));
         let sequence = self.number(2).unsigned_abs();
+        if let Err(damage) = Strict(self.row).fits(5) {
+            return Effect { session, sequence, topic: String::new(), body: damage.into_bytes() };
+        }
         Effect { session, sequence, topic: self.text(3), body: bytes(self.row, 4) }
     }
 
+    /// One that is too large says so in its place.
     pub(super) fn message(&mut self) -> Message {
+        if let Err(damage) = Strict(self.row).fits(3) {
+            let key = self.text(1);
+            return Message { number: self.number(0), key, body: damage.into_bytes() };
+        }
         Message { number: self.number(0), key: self.text(1), body: bytes(self.row, 2) }
     }
 }

@@ -38,8 +38,8 @@ use crate::error::StoreError;
 use crate::id::SessionId;
 use crate::row::{Query, Row, State};
 use crate::store::{
-    Change, Commit, Effect, HIGHEST, Held, Lease, NewMessage, NewSession, Outcome, Release, Result,
-    Sent, Store, Want, Whole,
+    Change, Commit, Effect, HIGHEST, Held, LARGEST, LEASED, Lease, NewMessage, NewSession, Outcome,
+    Release, Result, Sent, Store, Want, Whole,
 };
 use crate::text;
 
@@ -426,7 +426,8 @@ impl Store for Sqlite {
         self.read(move |connection| {
             let key = id.as_bytes();
             let sql = format!(
-                "SELECT {}, awaits, image, number FROM leno_session WHERE id = ?1",
+                "SELECT {}, awaits, iif(octet_length(image) <= {LARGEST}, image, NULL), number \
+                 FROM leno_session WHERE id = ?1",
                 schema::ROW
             );
             let found = connection
@@ -439,9 +440,11 @@ impl Store for Sqlite {
                 .optional()?;
             let Some((row, awaits, image, number)) = found else { return Ok(None) };
             let message = |row: &rusqlite::Row<'_>| Ok(Lenient::new(row).message());
-            let inbox = all(connection, schema::UNREAD, [number, SHOWN], message)?;
+            let most = params![number, SHOWN, LARGEST as i64];
+            let inbox = all(connection, schema::UNREAD_WITHIN, most, message)?;
             let effect = |row: &rusqlite::Row<'_>| Ok(Lenient::new(row).effect());
-            let outbox = all(connection, schema::UNCONFIRMED, [key], effect)?;
+            let most = params![key, LARGEST as i64, LEASED as i64];
+            let outbox = all(connection, schema::UNCONFIRMED, most, effect)?;
             Ok(Some(Whole { row, awaits, image, inbox, outbox }))
         })
     }

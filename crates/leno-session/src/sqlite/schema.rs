@@ -134,10 +134,7 @@ pub(super) const NUMBER: &str = "SELECT number FROM leno_session WHERE id = ?1";
 /// A session's number, and how many effects it has had.
 pub(super) const PLACE: &str = "SELECT number, effects FROM leno_session WHERE id = ?1";
 
-pub(super) const UNREAD: &str = "
-SELECT number, key, body FROM leno_inbox WHERE session = ?1 AND taken = 0 ORDER BY number LIMIT ?2";
-
-/// The same, up to the one with which they have ?3 bytes. Sizes are looked at without what has them.
+/// Messages that were not taken, up to the one with which they have ?3 bytes. Sizes are looked at without what has them.
 pub(super) const UNREAD_WITHIN: &str = "
 SELECT i.number, i.key, iif(m.size <= ?3, i.body, NULL), m.size FROM
     (SELECT number, size, sum(size) OVER (ORDER BY number) - size AS before FROM
@@ -206,6 +203,10 @@ UPDATE leno_session SET state = 6, due = 9223372036854775807, reason = ?2, attem
     token = CASE WHEN typeof(token) = 'integer' AND token < 9223372036854775807 THEN token + 1 ELSE token END
 WHERE id = ?1 AND state NOT IN (4, 7, 8)";
 
+/// One that has ended says what is wrong, too, and stays as it is.
+pub(super) const SAY_WHY: &str =
+    "UPDATE leno_session SET reason = ?2 WHERE id = ?1 AND state IN (4, 7, 8)";
+
 pub(super) const RETRY: &str = "
 UPDATE leno_session SET token = token + 1, state = 0, due = ?2, touched = ?2, attempts = 0,
     image = coalesce(?3, image), version = coalesce(?4, version)
@@ -231,10 +232,11 @@ UPDATE leno_forgotten SET (token, effects) = (
 
 pub(super) const FORGET: &str = "DELETE FROM leno_session WHERE number = ?1";
 
-/// So many at most, up to the one with which they have ?3 bytes. Sizes are looked at without what has them.
+/// Those that are due, ?2 at most, up to the one with which they have ?3 bytes. What has more than ?4 is not read, only its size.
 pub(super) const OUTBOX: &str = "
-SELECT e.number, e.id, e.sequence, e.topic, e.body FROM
-    (SELECT number, sum(size) OVER (ORDER BY number) - size AS before FROM
+SELECT e.number, e.id, e.sequence, iif(m.size <= ?4, e.topic, NULL) AS topic, iif(m.size <= ?4, e.body, NULL) AS body,
+    m.size FROM
+    (SELECT number, size, sum(size) OVER (ORDER BY number) - size AS before FROM
         (SELECT number, octet_length(topic) + octet_length(body) AS size FROM leno_effect
             WHERE due <= ?1 ORDER BY number LIMIT ?2)) m
     CROSS JOIN leno_effect e ON e.number = m.number
@@ -245,8 +247,14 @@ pub(super) const LEND: &str = "UPDATE leno_effect SET due = ?2 WHERE number = ?1
 pub(super) const CONFIRM: &str =
     "DELETE FROM leno_effect WHERE id = ?1 AND sequence = ?2 AND due > 0";
 
-pub(super) const UNCONFIRMED: &str =
-    "SELECT number, id, sequence, topic, body FROM leno_effect WHERE id = ?1 ORDER BY number";
+/// Of a session, with the same limits: ?2 for each, ?3 for all.
+pub(super) const UNCONFIRMED: &str = "
+SELECT e.number, e.id, e.sequence, iif(m.size <= ?2, e.topic, NULL) AS topic, iif(m.size <= ?2, e.body, NULL) AS body,
+    m.size FROM
+    (SELECT number, size, sum(min(size, ?2)) OVER (ORDER BY number) - min(size, ?2) AS before FROM
+        (SELECT number, octet_length(topic) + octet_length(body) AS size FROM leno_effect WHERE id = ?1)) m
+    CROSS JOIN leno_effect e ON e.number = m.number
+WHERE m.before < ?3 ORDER BY e.number";
 
 /// What a row needs, in its order.
 pub(super) const ROW: &str = "id, kind, version, state, sequence, effects, token, worker, due, said, reason, \

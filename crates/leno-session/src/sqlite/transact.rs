@@ -155,7 +155,8 @@ pub(super) fn outbox(connection: &Connection, most: usize, ttl: Duration) -> Res
         Ok((row.get::<_, i64>(0)?, Strict(row).effect(), Strict(row).id(1)))
     };
     loop {
-        let found = all(connection, schema::OUTBOX, params![now, most, LEASED as i64], make)?;
+        let params = params![now, most, LEASED as i64, LARGEST as i64];
+        let found = all(connection, schema::OUTBOX, params, make)?;
         let is_over = found.is_empty();
         let mut effects = Vec::with_capacity(found.len());
         for (number, effect, id) in found {
@@ -168,8 +169,13 @@ pub(super) fn outbox(connection: &Connection, most: usize, ttl: Duration) -> Res
                     lend.execute(params![number, FAR])?;
                     let reason = format!("quarantined: an effect of it: {damage}");
                     if let Ok(id) = id {
-                        let params = params![id.as_bytes(), crate::text::clean(&reason), now];
-                        connection.prepare_cached(schema::QUARANTINE)?.execute(params)?;
+                        let (id, reason) = (id.as_bytes(), crate::text::clean(&reason));
+                        let mut quarantine = connection.prepare_cached(schema::QUARANTINE)?;
+                        if quarantine.execute(params![id, reason, now])? == 0 {
+                            connection
+                                .prepare_cached(schema::SAY_WHY)?
+                                .execute(params![id, reason])?;
+                        }
                     }
                 }
             }
