@@ -6,7 +6,6 @@
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::rc::Rc;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering::SeqCst};
 
 const MAGIC: u64 = 0x600d_600d_600d_600d;
@@ -16,9 +15,11 @@ const GONE: u8 = 2;
 
 static NEXT: AtomicUsize = AtomicUsize::new(1);
 
-fn table() -> &'static [AtomicU8] {
-    static TABLE: OnceLock<Vec<AtomicU8>> = OnceLock::new();
-    TABLE.get_or_init(|| (0..MOST).map(|_| AtomicU8::new(0)).collect())
+/// Whether each value lives. It is indexed, not borrowed: miri looks at each byte of what is borrowed.
+static TABLE: [AtomicU8; MOST] = [const { AtomicU8::new(0) }; MOST];
+
+fn lives(id: usize) -> bool {
+    id < MOST && TABLE[id].load(SeqCst) == LIVE
 }
 
 /// Ends the process: leno has broken a promise.
@@ -40,7 +41,7 @@ impl Canary {
     #[allow(clippy::new_without_default, reason = "each is another one")]
     pub fn new() -> Canary {
         let id = NEXT.fetch_add(1, SeqCst) % MOST;
-        table()[id].store(LIVE, SeqCst);
+        TABLE[id].store(LIVE, SeqCst);
         Canary { magic: MAGIC, id, heap: Box::new([MAGIC ^ id as u64; 2]) }
     }
 
@@ -49,7 +50,7 @@ impl Canary {
         if self.magic != MAGIC {
             violation("the memory of a value was overwritten");
         }
-        if table().get(self.id).map(|state| state.load(SeqCst)) != Some(LIVE) {
+        if !lives(self.id) {
             violation("a value is used that was dropped before");
         }
         if *self.heap != [MAGIC ^ self.id as u64; 2] {
@@ -66,7 +67,7 @@ impl Canary {
 impl Drop for Canary {
     fn drop(&mut self) {
         self.check();
-        table()[self.id].store(GONE, SeqCst);
+        TABLE[self.id].store(GONE, SeqCst);
         *self.heap = [0xdead_dead_dead_dead; 2];
         self.magic = 0xdead_dead_dead_dead;
     }
@@ -82,7 +83,7 @@ pub struct Lent<'a> {
 impl Lent<'_> {
     /// Ends the process unless the lender lives.
     pub fn check(self) {
-        if table().get(self.id).map(|state| state.load(SeqCst)) != Some(LIVE) {
+        if !lives(self.id) {
             violation("a borrow is used after the end of what it borrows from");
         }
     }

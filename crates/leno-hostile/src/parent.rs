@@ -5,6 +5,7 @@ use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::area;
@@ -16,6 +17,9 @@ const SECONDS: u64 = 10;
 
 /// The seed of the first program, unless the environment says otherwise.
 const SEED: u64 = 1_000_000;
+
+/// How often it is told how far a long run is.
+const PROGRESS: Duration = Duration::from_secs(60);
 
 /// How many programs a child runs.
 const BATCH: u64 = 100;
@@ -74,12 +78,13 @@ impl Failure {
 impl Failure {
     /// Returns the command that runs its program again.
     fn command(&self) -> String {
-        let areas =
-            std::env::var(area::VARIABLE).map(|areas| format!("{}={areas} ", area::VARIABLE));
+        let variable = |name: &str| {
+            std::env::var(name).map(|value| format!("{name}={value} ")).unwrap_or_default()
+        };
+        let (areas, without) = (variable(area::VARIABLE), variable(area::WITHOUT));
         let full = if self.stderr == Stderr::Full { format!("{FULL}=1 ") } else { String::new() };
         format!(
-            "{}{full}LENO_HOSTILE_REPLAY={} cargo test -p leno-hostile --test hostile",
-            areas.unwrap_or_default(),
+            "{areas}{without}{full}LENO_HOSTILE_REPLAY={} cargo test -p leno-hostile --test hostile",
             self.spec
         )
     }
@@ -271,48 +276,132 @@ pub fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(default)
 }
 
-/// Runs programs for a while; returns whether none failed. See the README for the variables that it reads.
-pub fn main() -> bool {
-    let seconds = number("LENO_HOSTILE_SECONDS", SECONDS);
-    let most = number("LENO_HOSTILE_OPERATIONS", u64::MAX);
-    let base = number("LENO_HOSTILE_SEED", SEED);
-    let how = How::from_env();
-    let survey = std::env::var_os("LENO_HOSTILE_SURVEY").is_some();
-    let wanted = std::env::var("LENO_HOSTILE_WANTED").unwrap_or_default();
-    let begun = Instant::now();
-    let (mut seed, mut done, mut gave_up, mut children) = (base, (0, 0), 0, 0);
-    let mut found: Vec<String> = Vec::new();
-    println!("hostile: seed {base}, {seconds} s, areas {}", area::names());
-    while begun.elapsed().as_secs() < seconds && done.0 < most {
-        children += 1;
-        let stderr = if children % FULL_ONE_IN == 0 { Stderr::Full } else { how.stderr };
-        let limit = Duration::from_secs(seconds).saturating_sub(begun.elapsed());
-        let ended = run(&format!("{seed}..{}", seed + BATCH), How { stderr, limit, ..how });
-        done = (done.0 + ended.done.0, done.1 + ended.done.1);
-        seed += ended.done.1 + u64::from(ended.failure.is_some() || ended.gave_up);
-        gave_up += u64::from(ended.gave_up);
-        let Some(failure) = ended.failure else { continue };
-        let is_wanted = failure.words.contains(&wanted) || failure.kind.contains(&wanted);
-        if found.contains(&failure.signature()) || !is_wanted {
-            continue;
-        }
-        found.push(failure.signature());
-        println!("after {} s, {} operations:", begun.elapsed().as_secs(), done.0);
-        report(failure, how, survey);
-        if !survey {
-            break;
+/// What all threads that run children have done.
+struct Tally {
+    /// The next program that nobody runs yet.
+    seed: u64,
+    /// How many operations were done, and programs.
+    done: (u64, u64),
+    gave_up: u64,
+    children: u64,
+    /// The signatures of what has failed.
+    found: Vec<String>,
+    /// A failure has ended the run.
+    is_over: bool,
+    /// When it was last told how far it is.
+    told: Instant,
+}
+
+/// What the environment asks for; see the README.
+struct Wanted {
+    seconds: u64,
+    operations: u64,
+    survey: bool,
+    words: String,
+    how: How,
+    begun: Instant,
+}
+
+impl Wanted {
+    fn is_done(&self, tally: &Tally) -> bool {
+        tally.is_over
+            || self.begun.elapsed().as_secs() >= self.seconds
+            || tally.done.0 >= self.operations
+    }
+
+    /// Runs one batch of programs after the other, each in as many children as it takes.
+    fn work(&self, tally: &Mutex<Tally>) {
+        let lock = || tally.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let mut now = lock();
+            if self.is_done(&now) {
+                return;
+            }
+            let mut seed = now.seed;
+            now.seed += BATCH;
+            drop(now);
+            let end = seed + BATCH;
+            while seed < end {
+                let mut now = lock();
+                if self.is_done(&now) {
+                    return;
+                }
+                now.children += 1;
+                let is_full = now.children.is_multiple_of(FULL_ONE_IN);
+                drop(now);
+                let stderr = if is_full { Stderr::Full } else { self.how.stderr };
+                let limit = Duration::from_secs(self.seconds).saturating_sub(self.begun.elapsed());
+                let ended = run(&format!("{seed}..{end}"), How { stderr, limit, ..self.how });
+                seed += ended.done.1 + u64::from(ended.failure.is_some() || ended.gave_up);
+                self.count(&mut lock(), ended);
+            }
         }
     }
-    let passed = begun.elapsed();
+
+    /// Counts what a child has done. A failure is reported while nothing else begins.
+    fn count(&self, tally: &mut Tally, ended: Ended) {
+        tally.done = (tally.done.0 + ended.done.0, tally.done.1 + ended.done.1);
+        tally.gave_up += u64::from(ended.gave_up);
+        if tally.told.elapsed() >= PROGRESS {
+            tally.told = Instant::now();
+            println!("{} s: {} operations", self.begun.elapsed().as_secs(), tally.done.0);
+        }
+        let Some(failure) = ended.failure else { return };
+        let is_wanted = failure.words.contains(&self.words) || failure.kind.contains(&self.words);
+        if tally.is_over || tally.found.contains(&failure.signature()) || !is_wanted {
+            return;
+        }
+        tally.found.push(failure.signature());
+        println!("after {} s, {} operations:", self.begun.elapsed().as_secs(), tally.done.0);
+        report(failure, self.how, self.survey);
+        tally.is_over = !self.survey;
+    }
+}
+
+/// Runs programs for a while; returns whether none failed. See the README for the variables that it reads.
+pub fn main() -> bool {
+    let base = number("LENO_HOSTILE_SEED", SEED);
+    let jobs = number("LENO_HOSTILE_JOBS", 2).max(1);
+    let wanted = Wanted {
+        seconds: number("LENO_HOSTILE_SECONDS", SECONDS),
+        operations: number("LENO_HOSTILE_OPERATIONS", u64::MAX),
+        survey: std::env::var_os("LENO_HOSTILE_SURVEY").is_some(),
+        words: std::env::var("LENO_HOSTILE_WANTED").unwrap_or_default(),
+        how: How::from_env(),
+        begun: Instant::now(),
+    };
     println!(
-        "hostile: {} programs, {} operations ({:.0} a second), {gave_up} announced aborts, {} failures in {passed:.0?} \
-         from seed {base}",
-        done.1,
-        done.0,
-        done.0 as f64 / passed.as_secs_f64(),
-        found.len(),
+        "hostile: seed {base}, {} s, {jobs} children at a time, areas {}",
+        wanted.seconds,
+        area::names()
     );
-    found.is_empty()
+    let tally = Tally {
+        seed: base,
+        done: (0, 0),
+        gave_up: 0,
+        children: 0,
+        found: Vec::new(),
+        is_over: false,
+        told: wanted.begun,
+    };
+    let tally = Mutex::new(tally);
+    std::thread::scope(|scope| {
+        for _ in 0..jobs {
+            scope.spawn(|| wanted.work(&tally));
+        }
+    });
+    let tally = tally.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let passed = wanted.begun.elapsed();
+    println!(
+        "hostile: {} programs, {} operations ({:.0} a second), {} announced aborts, {} failures in {passed:.0?} \
+         from seed {base}",
+        tally.done.1,
+        tally.done.0,
+        tally.done.0 as f64 / passed.as_secs_f64(),
+        tally.gave_up,
+        tally.found.len(),
+    );
+    tally.found.is_empty()
 }
 
 fn report(mut failure: Failure, how: How, survey: bool) {

@@ -3,9 +3,9 @@
 //! No borrow or lock of the arenas is held while anything hostile runs: objects are taken out as `Rc` or `Arc`.
 
 use std::any::Any;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any, resume_unwind};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -16,28 +16,84 @@ use crate::bomb::Bomb;
 use crate::canary::Lent;
 use crate::program::{Op, Program};
 
-/// How many operations a program may do, those in scripts included.
-const FUEL: isize = 250;
+/// How many operations a program may do, those in scripts included; miri does some ten a second.
+const FUEL: isize = if cfg!(miri) { 30 } else { 250 };
 /// How many exits are caught and not passed on in a program: leno allows each coroutine a few.
 const SWALLOWS: isize = 3;
-/// How much stack hostile code wants to find; with less it does nothing.
-const STACK: usize = 24 * 1024;
+/// How much stack hostile code wants to find; with less it does nothing. Without optimisation frames are larger: to
+/// explore a program from a nested script takes some 30 KiB.
+const STACK: usize = if cfg!(debug_assertions) { 48 } else { 24 } * 1024;
 /// How many objects an arena holds.
 const ARENA: usize = 12;
 
 type Any1 = Rc<dyn Any>;
 type Any2 = Arc<dyn Any + Send + Sync>;
 
-thread_local!(static HERE: Here = const { Here(RefCell::new(Vec::new())) });
+thread_local!(static HERE: RefCell<Mine> = RefCell::new(Mine::new()));
 
-/// A thread's arena. Its objects are dropped at the end of the thread, where nothing may unwind.
-struct Here(RefCell<Vec<Any1>>);
+/// A thread's objects, dropped at its end, where nothing may unwind.
+#[derive(Default)]
+struct Arena(RefCell<Vec<Any1>>);
 
-impl Drop for Here {
+impl Drop for Arena {
     fn drop(&mut self) {
         while let Some(object) = self.0.get_mut().pop() {
             quietly(|| drop(object));
         }
+    }
+}
+
+/// The arena that an OS thread has.
+enum Mine {
+    /// Its own.
+    Own(Rc<Arena>),
+    /// That of the thread that it stands in for, or none; see [`Home`].
+    Brought(Weak<Arena>),
+}
+
+impl Mine {
+    fn new() -> Mine {
+        let is_carrier = cfg!(leno_baton)
+            && std::thread::current().name().is_some_and(|name| name == "leno baton");
+        if is_carrier { Mine::Brought(Weak::new()) } else { Mine::Own(Rc::default()) }
+    }
+}
+
+/// Calls `f` with the arena of the calling thread, if it has one.
+fn here<R>(f: impl FnOnce(&mut Vec<Any1>) -> R) -> Option<R> {
+    let arena = HERE.try_with(|mine| match &*mine.borrow() {
+        Mine::Own(arena) => Some(arena.clone()),
+        Mine::Brought(arena) => arena.upgrade(),
+    });
+    let arena = arena.ok().flatten()?;
+    let mut objects = arena.0.borrow_mut();
+    Some(f(&mut objects))
+}
+
+/// What a coroutine brings along of the thread that makes it.
+///
+/// On the thread backend each coroutine is an OS thread, with thread-locals of its own. So its body is given the arena
+/// of the thread to which the coroutine belongs. A body that has to be `Send` is given none, and then keeps nothing.
+#[derive(Clone)]
+pub struct Home(Weak<Arena>);
+
+impl Home {
+    /// Returns that of the calling thread.
+    pub fn here() -> Home {
+        let arena = HERE.try_with(|mine| match &*mine.borrow() {
+            Mine::Own(arena) if cfg!(leno_baton) => Rc::downgrade(arena),
+            Mine::Own(_) => Weak::new(),
+            Mine::Brought(arena) => arena.clone(),
+        });
+        Home(arena.unwrap_or_default())
+    }
+
+    /// Gives it to the coroutine that runs; the first that its body does.
+    pub fn enter(&self) {
+        let _ = HERE.try_with(|mine| match &mut *mine.borrow_mut() {
+            Mine::Own(_) => {}
+            Mine::Brought(arena) => self.0.clone_into(arena),
+        });
     }
 }
 
@@ -85,7 +141,9 @@ pub fn calm() {
 
 /// Whether hostile code may still do something.
 pub fn has_fuel() -> bool {
-    LEFT.load(SeqCst) > 0 && leno::stack_left().is_none_or(|left| left > STACK)
+    LEFT.load(SeqCst) > 0
+        && !area::hooks::is_inside()
+        && leno::stack_left().is_none_or(|left| left > STACK)
 }
 
 /// Takes fuel for an operation that takes much time, besides what each takes.
@@ -93,31 +151,9 @@ pub fn spend(fuel: isize) {
     LEFT.fetch_sub(fuel, SeqCst);
 }
 
-/// What code may do that is called under a lock by contract, and must not wait.
-const WAITLESS: [&str; 7] =
-    ["panic", "panic_hostile", "forget", "caught", "script", "flexible_kick", "flexible_look"];
-
-thread_local!(static WAITLESS_CALLS: Cell<usize> = const { Cell::new(0) });
-
-/// Calls `f`, which is called under a lock by contract: nothing in it waits or drops what may wait.
-pub fn waitless<R>(f: impl FnOnce() -> R) -> R {
-    struct Ends;
-    impl Drop for Ends {
-        fn drop(&mut self) {
-            WAITLESS_CALLS.set(WAITLESS_CALLS.get() - 1);
-        }
-    }
-    WAITLESS_CALLS.set(WAITLESS_CALLS.get() + 1);
-    let _ends = Ends;
-    f()
-}
-
 /// Does one operation.
 pub fn act(cx: &Cx<'_>, op: &Op) {
     if !has_fuel() {
-        return;
-    }
-    if WAITLESS_CALLS.get() > 0 && !WAITLESS.contains(&area::acts()[op.act].0) {
         return;
     }
     LEFT.fetch_sub(1, SeqCst);
@@ -126,8 +162,10 @@ pub fn act(cx: &Cx<'_>, op: &Op) {
         crate::child::note(&format!("  {:?} {op:?}", std::thread::current().id()));
     }
     cx.check();
-    let [x, y, z] = op.args;
-    (area::acts()[op.act].1)(cx, x, y, z);
+    let ([x, y, z], (name, act)) = (op.args, area::acts()[op.act]);
+    if area::takes_part(name) {
+        act(cx, x, y, z);
+    }
     cx.check();
 }
 
@@ -175,13 +213,18 @@ pub fn caught<R>(f: impl FnOnce() -> R) -> Option<R> {
                 || payload.is::<Payload>()
                 || payload.is::<String>()
                 || payload.is::<&'static str>();
-            if !is_own && SWALLOWED.fetch_add(1, SeqCst) >= SWALLOWS {
+            if !is_own && !swallows() {
                 resume_unwind(payload);
             }
             quietly(|| drop(payload));
             None
         }
     }
+}
+
+/// Whether one more exit may be caught and not passed on.
+pub fn swallows() -> bool {
+    SWALLOWED.fetch_add(1, SeqCst) < SWALLOWS
 }
 
 /// Panics with a payload that is hostile itself.
@@ -207,14 +250,13 @@ impl Drop for Payload {
 pub fn put<T: 'static>(x: u8, object: T) -> Rc<T> {
     let object = Rc::new(object);
     let own: Any1 = object.clone();
-    let gone = HERE.try_with(|here| {
-        let mut here = here.0.borrow_mut();
-        if here.len() < ARENA {
-            here.push(own);
+    let gone = here(|objects| {
+        if objects.len() < ARENA {
+            objects.push(own);
             return None;
         }
         let at = usize::from(x) % ARENA;
-        Some(std::mem::replace(&mut here[at], own))
+        Some(std::mem::replace(&mut objects[at], own))
     });
     drop(gone);
     object
@@ -222,24 +264,20 @@ pub fn put<T: 'static>(x: u8, object: T) -> Rc<T> {
 
 /// Returns one of the objects of this type in this thread's arena.
 pub fn get<T: 'static>(x: u8) -> Option<Rc<T>> {
-    HERE.try_with(|here| {
-        let here = here.0.borrow();
-        let all: Vec<&Any1> = here.iter().filter(|object| object.is::<T>()).collect();
+    let found = here(|objects| {
+        let all: Vec<&Any1> = objects.iter().filter(|object| object.is::<T>()).collect();
         (!all.is_empty()).then(|| all[usize::from(x) % all.len()].clone())
-    })
-    .ok()
-    .flatten()
-    .and_then(|object| object.downcast().ok())
+    });
+    found.flatten().and_then(|object| object.downcast().ok())
 }
 
 /// Takes an object out of this thread's arena.
 pub fn remove(x: u8) -> Option<Rc<dyn Any>> {
-    let taken = HERE.try_with(|here| {
-        let mut here = here.0.borrow_mut();
-        let count = here.len();
-        (count > 0).then(|| here.swap_remove(usize::from(x) % count))
+    let taken = here(|objects| {
+        let count = objects.len();
+        (count > 0).then(|| objects.swap_remove(usize::from(x) % count))
     });
-    taken.ok().flatten()
+    taken.flatten()
 }
 
 fn everywhere() -> std::sync::MutexGuard<'static, Vec<Any2>> {

@@ -6,7 +6,7 @@ use leno::{Builder, Coroutine, Local, Suspender};
 
 use crate::area::Act;
 use crate::bomb::Bomb;
-use crate::world::{self, Cx};
+use crate::world::{self, Cx, Home};
 
 /// The operations.
 pub const ACTS: &[Act] = &[
@@ -43,8 +43,9 @@ fn body(co: &Suspender<Bomb, Bomb>, input: &Bomb, y: u8, z: u8) -> Bomb {
 }
 
 fn create(_: &Cx<'_>, x: u8, y: u8, z: u8) {
-    let captured = Bomb::new(z.wrapping_mul(3));
+    let (home, captured) = (Home::here(), Bomb::new(z.wrapping_mul(3)));
     let made = Builder::new().stack_size(128 << 10).coroutine(move |co, input: Bomb| {
+        home.enter();
         captured.check();
         body(co, &input, y, z)
     });
@@ -79,7 +80,9 @@ fn backtrace(_: &Cx<'_>, x: u8, _: u8, _: u8) {
 }
 
 fn iterate(_: &Cx<'_>, x: u8, y: u8, z: u8) {
+    let home = Home::here();
     let made = Coroutine::<(), Bomb, Bomb>::new(move |co, ()| {
+        home.enter();
         for turn in 0..y % 4 {
             co.suspend(Bomb::new(z.wrapping_add(turn)));
             world::run(&Cx::default(), z);
@@ -91,8 +94,9 @@ fn iterate(_: &Cx<'_>, x: u8, y: u8, z: u8) {
 }
 
 fn unstarted(_: &Cx<'_>, x: u8, y: u8, z: u8) {
-    let captured = Bomb::new(z);
+    let (home, captured) = (Home::here(), Bomb::new(z));
     let made = Builder::new().unstarted(move |co: &Suspender<Bomb, Bomb>, input: Bomb| {
+        home.enter();
         captured.check();
         body(co, &input, y, z)
     });
@@ -170,7 +174,9 @@ impl Drop for Looks {
 /// One that catches its exit and returns, while its handle is dropped.
 fn catches_exit(_: &Cx<'_>, _: u8, y: u8, z: u8) {
     world::spend(20);
+    let home = Home::here();
     let made = Builder::new().stack_size(128 << 10).coroutine(move |co, ()| {
+        home.enter();
         let held = Bomb::new(z);
         let _ = catch_unwind(AssertUnwindSafe(|| co.suspend(Looks(y))));
         held.check();

@@ -4,7 +4,7 @@ use leno::fibre::{Cx as FibreCx, Runner, channel};
 
 use crate::area::Act;
 use crate::bomb::{Bomb, Rule};
-use crate::world::{self, Cx};
+use crate::world::{self, Cx, Home};
 
 /// The operations.
 pub const ACTS: &[Act] = &[
@@ -36,15 +36,21 @@ fn turn(cx: &FibreCx<'_>, y: u8, z: u8) {
 }
 
 fn run(_: &Cx<'_>, _: u8, y: u8, z: u8) {
-    let captured = Bomb::new(z);
+    let (home, captured) = (Home::here(), Bomb::new(z));
     let ran = runner(y, z).run(move |cx| {
+        home.enter();
         captured.check();
         let held = Bomb::new(z.wrapping_add(1));
+        let (one, other) = (home.clone(), home.clone());
         drop(cx.spawn(move |cx| {
+            one.enter();
             turn(cx, y, z);
             Bomb::new(z)
         }));
-        drop(cx.spawn_later(move |cx| turn(cx, y.wrapping_add(1), z.wrapping_add(1))));
+        drop(cx.spawn_later(move |cx| {
+            other.enter();
+            turn(cx, y.wrapping_add(1), z.wrapping_add(1));
+        }));
         turn(cx, y, z.wrapping_add(2));
         held.check();
         Bomb::new(z)
@@ -54,14 +60,19 @@ fn run(_: &Cx<'_>, _: u8, y: u8, z: u8) {
 }
 
 fn pipe(_: &Cx<'_>, x: u8, y: u8, z: u8) {
+    let home = Home::here();
     let ran = runner(y, z).run(move |cx| {
+        home.enter();
+        let (one, other) = (home.clone(), home.clone());
         let ((tx, rx), (out, inp)) = (channel::<Bomb>(), channel::<Bomb>());
         cx.spawn(move |cx| {
+            one.enter();
             for turn in 0..x % 5 {
                 tx.write(cx, Bomb::new(z.wrapping_add(turn)));
             }
         });
         cx.spawn(move |cx| {
+            other.enter();
             let held = Bomb::new(z);
             loop {
                 let value = rx.read(cx);
@@ -81,11 +92,14 @@ fn pipe(_: &Cx<'_>, x: u8, y: u8, z: u8) {
 
 /// Fibres that nobody will ever serve are removed, with what they hold.
 fn starve(_: &Cx<'_>, x: u8, y: u8, z: u8) {
+    let home = Home::here();
     let ran = runner(y, z).run(move |cx| {
+        home.enter();
         for turn in 0..1 + x % 3 {
             let (tx, rx) = channel::<Bomb>();
-            let held = Bomb::new(z.wrapping_add(turn));
+            let (own, held) = (home.clone(), Bomb::new(z.wrapping_add(turn)));
             cx.spawn(move |cx| {
+                own.enter();
                 held.check();
                 world::caught(|| rx.read(cx).check());
                 held.check();
@@ -102,8 +116,11 @@ fn starve(_: &Cx<'_>, x: u8, y: u8, z: u8) {
 }
 
 fn join(_: &Cx<'_>, _: u8, y: u8, z: u8) {
+    let home = Home::here();
     let ran = runner(y, z).run(move |cx| {
+        home.enter();
         let fibre = cx.spawn(move |cx| {
+            home.enter();
             turn(cx, y, z);
             Bomb::new(z)
         });

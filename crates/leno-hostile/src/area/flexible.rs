@@ -1,7 +1,5 @@
-//! Flexible coroutines, of both kinds of systems.
-//!
-//! Their observers and policies may panic and operate on the system, which is refused. They do not wait here, as they
-//! were called under the lock of the table until lately. Bodies begin calls of others and drop them.
+//! Flexible coroutines, of both kinds of systems, with observers, policies and failure hooks. Bodies begin calls of
+//! others and drop them.
 
 use std::future::{Future, poll_fn};
 use std::sync::Mutex;
@@ -37,7 +35,7 @@ fn system(_: &Cx<'_>, x: u8, y: u8, z: u8) {
     if y % 2 == 0 {
         builder = builder.on_failure(move |_| bomb.fire(Hook::Body));
     } else if y % 3 == 0 {
-        builder = builder.observer(move |_| world::waitless(|| bomb.fire(Hook::Body)));
+        builder = builder.observer(move |_| bomb.fire(Hook::Body));
     }
     world::share(x, Mutex::new(builder.build()));
 }
@@ -48,7 +46,7 @@ fn threadless(_: &Cx<'_>, x: u8, y: u8, z: u8) {
     if y % 2 == 0 {
         builder = builder.on_failure(move |_| bomb.fire(Hook::Body));
     } else if y % 3 == 0 {
-        builder = builder.observer(move |_| world::waitless(|| bomb.fire(Hook::Body)));
+        builder = builder.observer(move |_| bomb.fire(Hook::Body));
     }
     world::share(x, builder.threadless());
 }
@@ -88,7 +86,7 @@ fn create_async(_: &Cx<'_>, x: u8, y: u8, z: u8) {
     if y % 3 == 0 {
         let bomb = Bomb::new(z);
         builder = builder.serve(move |pending: &[Pending]| {
-            world::waitless(|| bomb.fire(Hook::Policy));
+            bomb.fire(Hook::Policy);
             if world::has_fuel() { pending.len() + 1 } else { 0 }
         });
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::area::Act;
 use crate::bomb::{Bomb, Hook};
 use crate::canary::violation;
-use crate::world::{self, Cx};
+use crate::world::{self, Cx, Home};
 
 /// The operations.
 pub const ACTS: &[Act] = &[
@@ -27,9 +27,10 @@ pub const ACTS: &[Act] = &[
 
 /// What is lent to a coroutine while it runs.
 #[derive(Default)]
-struct Lent(u32);
+pub struct Lent(u32);
 
-type Frames = Resumable<Bomb, Bomb, Bomb, Lent>;
+/// What these operations act on.
+pub type Frames = Resumable<Bomb, Bomb, Bomb, Lent>;
 
 #[resumable]
 async fn outer(co: &mut Co<Bomb, Bomb, Lent>, plan: u8) -> Bomb {
@@ -59,7 +60,7 @@ fn start(_: &Cx<'_>, x: u8, _: u8, z: u8) {
 }
 
 /// Calls `f` with a coroutine that is taken out meanwhile, and puts it back.
-fn with(x: u8, f: impl FnOnce(&mut Frames)) {
+pub fn with(x: u8, f: impl FnOnce(&mut Frames)) {
     let Some(place) = world::get::<RefCell<Option<Frames>>>(x) else { return };
     let taken = place.borrow_mut().take();
     if let Some(mut frames) = taken {
@@ -78,7 +79,8 @@ fn resume(_: &Cx<'_>, x: u8, _: u8, z: u8) {
     });
 }
 
-fn format(y: u8) -> Format {
+/// Returns one of the formats of images.
+pub fn format(y: u8) -> Format {
     if y % 2 == 0 { Format::Json } else { Format::Postcard }
 }
 
@@ -154,7 +156,9 @@ fn in_ring(cx: &Cx<'_>, x: u8, y: u8, z: u8) {
     let cx = Cx { co: None, lent: cx.lent };
     leno::ring::scope(|s| {
         for turn in 0..2 {
+            let home = Home::here();
             s.spawn(move || {
+                home.enter();
                 world::quietly(|| shared(&cx, x, y, z.wrapping_add(turn)));
             });
         }
@@ -169,7 +173,7 @@ fn bytes(_: &Cx<'_>, x: u8, y: u8, z: u8) {
         None => b"{\"frames\":[]}".to_vec(),
     };
     if y % 4 == 0 {
-        let depth = 1 << (z % 13);
+        let depth = 1 << (z % if cfg!(miri) { 5 } else { 13 });
         let nested = "[".repeat(depth) + &"]".repeat(depth);
         let start = r#"{"leno":1,"frames":[{"fn":"x","at":"y","locals":{"a":"#;
         bytes = format!("{start}{nested}}}}}]}}").into_bytes();
@@ -212,7 +216,7 @@ async fn nesting(co: &mut Co<u32>, depth: u32, plan: u8) -> bool {
 /// An image of a value that contains others of its type is restored, or refused, in a small coroutine.
 fn recursive(_: &Cx<'_>, x: u8, y: u8, z: u8) {
     type Nesting = Resumable<u32, (), bool>;
-    let depth = 1 << (x % 8);
+    let depth = 1 << (x % if cfg!(miri) { 3 } else { 8 });
     let make = move || {
         let (mut frames, _) = Nesting::start(&mut (), nesting, (depth, z));
         let image = world::quietly(|| frames.snapshot(format(y)).ok()).flatten();

@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use leno::Coroutine;
 use leno::kernel::dump::Depth;
-use leno::kernel::{self, Co, JoinHandle, LocalSystem, Options, Reason, Sink, Start};
+use leno::kernel::{self, Co, JoinHandle, LocalSystem, Options, Reason, ScopedHandle, Sink, Start};
 
 use crate::area::Act;
 use crate::bomb::{self, Bomb, Later, Rule};
 use crate::canary::{Canary, Family, violation};
-use crate::world::{self, Cx};
+use crate::world::{self, Cx, Home};
 
 /// The operations.
 pub const ACTS: &[Act] = &[
@@ -104,8 +104,9 @@ pub fn body(cx: &Cx<'_>, y: u8, z: u8) -> Bomb {
 }
 
 fn spawn(_: &Cx<'_>, x: u8, y: u8, z: u8) {
-    let captured = Bomb::new(z);
+    let (home, captured) = (Home::here(), Bomb::new(z));
     let made = some_system(x).spawn_with(&start(y), move || {
+        home.enter();
         captured.check();
         body(&Cx::default(), y, z)
     });
@@ -187,8 +188,9 @@ fn spawn_here(_: &Cx<'_>, x: u8, y: u8, z: u8) {
     if kernel::current().is_none() {
         return;
     }
-    let captured = Bomb::new(z);
+    let (home, captured) = (Home::here(), Bomb::new(z));
     let made = kernel::try_spawn_local(&start(y), move || {
+        home.enter();
         captured.check();
         body(&Cx::default(), y, z)
     });
@@ -259,7 +261,9 @@ fn scope(cx: &Cx<'_>, x: u8, y: u8, z: u8) {
                 }));
                 continue;
             }
+            let home = Home::here();
             let made = s.spawn_with(&start(y.wrapping_add(turn)), move || {
+                home.enter();
                 let _living = living;
                 held.1.check();
                 body(&held.0, y, held.2);
@@ -268,6 +272,8 @@ fn scope(cx: &Cx<'_>, x: u8, y: u8, z: u8) {
             handles.extend(made.ok());
         }
         world::run(&cx, z);
+        // One that is idle waits for someone to unpark it, and the scope for it.
+        handles.iter().filter_map(ScopedHandle::co).for_each(kernel::unpark);
         if let Some(handle) = handles.pop() {
             match y % 4 {
                 0 => drop(handle.join().map_err(|error| error.to_string())),
@@ -287,7 +293,9 @@ fn generator_scope(_: &Cx<'_>, x: u8, y: u8, z: u8) {
     if !kernel::can_park() {
         return;
     }
+    let home = Home::here();
     let made = Coroutine::<Bomb, Bomb, Bomb>::new(move |co, input| {
+        home.enter();
         input.check();
         scope(&Cx { co: Some(co), lent: None }, x, y, z);
         Bomb::new(z)
@@ -332,9 +340,10 @@ fn sink(_: &Cx<'_>, x: u8, y: u8, z: u8) {
     if !kernel::can_park() {
         return;
     }
-    let sink = Sink::new();
+    let (sink, home) = (Sink::new(), Home::here());
     let captured = Bomb::new(z);
     let made = sink.spawn(&Options::new().stack_size(128 << 10), move || {
+        home.enter();
         captured.check();
         body(&Cx::default(), y, z)
     });

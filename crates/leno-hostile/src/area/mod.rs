@@ -7,18 +7,23 @@ use crate::world::Cx;
 
 pub mod channel;
 pub mod coroutine;
+pub mod exits;
 pub mod fibre;
 pub mod flexible;
 pub mod frame;
 pub mod graph;
+pub mod hooks;
 pub mod kernel;
 pub mod limits;
+pub mod migrate;
 pub mod misdeed;
 pub mod network;
 pub mod process;
 pub mod ring;
 pub mod scope;
+pub mod select;
 pub mod session;
+pub mod show;
 pub mod source;
 pub mod system;
 
@@ -42,7 +47,28 @@ const AREAS: &[(&str, &[Act])] = &[
     ("network", network::ACTS),
     ("limits", limits::ACTS),
     ("session", session::ACTS),
+    ("show", show::ACTS),
+    ("exits", exits::ACTS),
+    ("hooks", hooks::ACTS),
+    ("select", select::ACTS),
+    ("migrate", migrate::ACTS),
 ];
+
+/// Operations that find what is not settled yet. They do nothing, unless [`WITHOUT`] names others.
+const NOT_YET: &[&str] = &[];
+
+/// Names the operations that are left out, with commas between them, in place of `NOT_YET`; part of what a replay needs.
+pub const WITHOUT: &str = "LENO_HOSTILE_WITHOUT";
+
+/// Whether an operation takes part.
+pub fn takes_part(name: &str) -> bool {
+    static OUT: OnceLock<Vec<String>> = OnceLock::new();
+    let out = OUT.get_or_init(|| match std::env::var(WITHOUT) {
+        Ok(names) => names.split(',').map(str::to_owned).collect(),
+        Err(_) => NOT_YET.iter().map(|name| (*name).to_owned()).collect(),
+    });
+    !out.iter().any(|out| out == name)
+}
 
 /// Returns all operations.
 pub fn acts() -> &'static [Act] {
@@ -67,39 +93,18 @@ pub fn areas() -> &'static [Range<usize>] {
 /// Names the areas that programs are about, with commas between them.
 pub const VARIABLE: &str = "LENO_HOSTILE_AREAS";
 
-/// Areas that take part only if they are named, each with the reason: findings that are not mended or traced.
-const LEFT_OUT: &[(&str, &str)] = &[
-    (
-        "flexible",
-        "`403815` and `404905`, in 300 s: the end of a system waited for ever; not traced",
-    ),
-    (
-        "graph",
-        "`71651` with other areas: an outlet of a parallel graph waited for ever; not traced",
-    ),
-    ("limits", "its last finding is mended, and few programs have run since"),
-    (
-        "system",
-        "a body ended where no core runs it, an internal panic in `spawn::finish`; not seen again, not traced",
-    ),
-];
-
 /// Returns the names of the areas that programs are about.
 pub fn names() -> String {
     wanted().iter().map(|at| AREAS[*at].0).collect::<Vec<_>>().join(",")
 }
 
-/// Returns the areas that programs are about: those that [`VARIABLE`] names, or all that are not left out.
+/// Returns the areas that programs are about: those that [`VARIABLE`] names, or all.
 pub fn wanted() -> &'static [usize] {
     static WANTED: OnceLock<Vec<usize>> = OnceLock::new();
     WANTED.get_or_init(|| {
         let names = std::env::var(VARIABLE).unwrap_or_default();
         let names: Vec<&str> = names.split(',').filter(|name| !name.is_empty()).collect();
-        let is_left_out = |area: &str| LEFT_OUT.iter().any(|(name, _)| *name == area);
-        let is_wanted = |at: &usize| {
-            let area = AREAS[*at].0;
-            if names.is_empty() { !is_left_out(area) } else { names.contains(&area) }
-        };
+        let is_wanted = |at: &usize| names.is_empty() || names.contains(&AREAS[*at].0);
         (0..AREAS.len()).filter(is_wanted).collect()
     })
 }

@@ -1,5 +1,6 @@
 //! Processes with entries.
 
+use std::fmt;
 use std::future::Future;
 use std::sync::{Arc, Mutex};
 use std::task::Context;
@@ -75,6 +76,16 @@ fn start(_: &Cx<'_>, x: u8, y: u8, z: u8) {
 
 fn clerk(x: u8) -> Option<Arc<ClerkRef>> {
     world::shared(x)
+}
+
+/// Calls `show` with a process, and with its answer or why there is none.
+pub fn show(x: u8, z: u8, show: impl Fn(&dyn fmt::Debug)) {
+    let Some(clerk) = clerk(x) else { return };
+    show(&*clerk);
+    match clerk.put(Bomb::new(z)) {
+        Ok(reply) => show(&reply),
+        Err(refused) => show(&refused),
+    }
 }
 
 fn put(_: &Cx<'_>, x: u8, _: u8, z: u8) {

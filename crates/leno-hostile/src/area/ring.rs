@@ -5,7 +5,7 @@ use leno::ring::{self, Member};
 use crate::area::Act;
 use crate::bomb::Bomb;
 use crate::canary::{Canary, Family};
-use crate::world::{self, Cx};
+use crate::world::{self, Cx, Home};
 
 /// The operations.
 pub const ACTS: &[Act] = &[
@@ -20,8 +20,9 @@ pub const ACTS: &[Act] = &[
 ];
 
 fn spawn(_: &Cx<'_>, x: u8, y: u8, z: u8) {
-    let captured = Bomb::new(z);
+    let (home, captured) = (Home::here(), Bomb::new(z));
     let member = ring::spawn(move || {
+        home.enter();
         captured.check();
         body(&Cx::default(), y, z);
     });
@@ -61,8 +62,9 @@ fn scope(cx: &Cx<'_>, x: u8, y: u8, z: u8) {
         for turn in 0..1 + x % 3 {
             let plan = z.wrapping_add(turn);
             let held = Held(cx, Canary::new(), plan.wrapping_mul(5));
-            let living = family.child();
+            let (home, living) = (Home::here(), family.child());
             s.spawn(move || {
+                home.enter();
                 let _living = living;
                 held.1.check();
                 body(&held.0, y.wrapping_add(turn), plan);

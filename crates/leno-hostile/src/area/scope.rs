@@ -8,7 +8,7 @@ use leno::{Builder, ScopedCoroutine, Suspender};
 use crate::area::Act;
 use crate::bomb::Bomb;
 use crate::canary::{Canary, Family};
-use crate::world::{self, Cx};
+use crate::world::{self, Cx, Home};
 
 /// The operations.
 pub const ACTS: &[Act] = &[
@@ -77,10 +77,11 @@ fn child<'s>(
     y: u8,
     z: u8,
 ) -> Option<Child<'s>> {
-    let living = family.child();
+    let (home, living) = (Home::here(), family.child());
     let captured = Held::new(cx, children, z);
     let children = children.clone();
     let body = move |co: &Suspender<Bomb, Held<'s>>, input: Bomb| {
+        home.enter();
         let _living = living;
         captured.canary.check();
         input.check();
