@@ -20,6 +20,7 @@ pub(crate) fn write(text: fmt::Arguments<'_>) {
     if error.kind() == ErrorKind::BrokenPipe {
         exit(NOBODY_READS.into());
     }
-    eprintln!("leno: cannot write to standard output: {error}");
+    // Nor may anybody read this.
+    let _unread = writeln!(io::stderr(), "leno: cannot write to standard output: {error}");
     exit(1);
 }

@@ -39,6 +39,16 @@ pub fn note(line: fmt::Arguments<'_>) {
     let _unread = writeln!(io::stderr(), "{line}");
 }
 
+/// Writes a line to stdout. A server goes on also if nobody reads that: `println!` would panic.
+///
+/// # Examples
+/// ```
+/// leno_samples::serve::tell(format_args!("{} bytes", 3));
+/// ```
+pub fn tell(line: fmt::Arguments<'_>) {
+    let _unread = writeln!(io::stdout(), "{line}");
+}
+
 /// The right to stop a server, from any thread. Dropping it is the order.
 #[derive(Debug)]
 pub struct Stop(

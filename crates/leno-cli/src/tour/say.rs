@@ -35,11 +35,13 @@ pub(super) fn take() -> Vec<String> {
 }
 
 pub(super) fn line(text: fmt::Arguments<'_>) {
-    match kept().as_mut() {
-        Some(lines) => lines.extend(text.to_string().lines().map(str::to_owned)),
-        // Whoever has had enough of the tour closes the pipe; then it ends behind this stop.
-        None => IS_HEARD.store(writeln!(io::stdout(), "{text}").is_ok(), Relaxed),
+    // Before the lock: what is shown may be anything.
+    let text = text.to_string();
+    if let Some(lines) = kept().as_mut() {
+        return lines.extend(text.lines().map(str::to_owned));
     }
+    // A reader that closes the pipe ends the tour behind this stop.
+    IS_HEARD.store(writeln!(io::stdout(), "{text}").is_ok(), Relaxed);
 }
 
 fn kept() -> std::sync::MutexGuard<'static, Option<Vec<String>>> {

@@ -3,12 +3,12 @@
 use leno::io::net::TcpListener;
 use leno::kernel::LocalSystem;
 use leno_samples::chat::{Limits, chat};
-use leno_samples::serve::stop;
+use leno_samples::serve::{stop, tell};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let address = std::env::args().nth(1).unwrap_or("127.0.0.1:7000".into());
     let listener = TcpListener::bind(address)?;
-    println!("listening at {}", listener.local_addr()?);
+    tell(format_args!("listening at {}", listener.local_addr()?));
     let (stop, stopped) = stop();
     let system = LocalSystem::new();
     drop(system.spawn(move || stop.on_signal()));

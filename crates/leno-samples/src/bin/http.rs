@@ -13,7 +13,7 @@ use leno::io::net::TcpListener;
 use leno::io::time::sleep;
 use leno::kernel::LocalSystem;
 use leno_samples::http::{Answer, Limits, Request, serve};
-use leno_samples::serve::stop;
+use leno_samples::serve::{stop, tell};
 
 fn handle(request: &mut Request<'_>, answer: Answer<'_>) -> io::Result<()> {
     let answer = answer.header("content-type", "text/plain; charset=utf-8");
@@ -46,7 +46,7 @@ fn handle(request: &mut Request<'_>, answer: Answer<'_>) -> io::Result<()> {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let address = std::env::args().nth(1).unwrap_or("127.0.0.1:8080".into());
     let listener = TcpListener::bind(address)?;
-    println!("listening at http://{}", listener.local_addr()?);
+    tell(format_args!("listening at http://{}", listener.local_addr()?));
     let (stop, stopped) = stop();
     let system = LocalSystem::new();
     drop(system.spawn(move || stop.on_signal()));

@@ -3,7 +3,7 @@
 use leno::io::net::{TcpListener, resolve};
 use leno::kernel::LocalSystem;
 use leno_samples::proxy::{Limits, proxy};
-use leno_samples::serve::{self, serve, stop};
+use leno_samples::serve::{self, serve, stop, tell};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -12,15 +12,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let listener = TcpListener::bind(address)?;
     let server = resolve(server)?.into_iter().next().ok_or("the server has no address")?;
-    println!("from {} to {server}", listener.local_addr()?);
+    tell(format_args!("from {} to {server}", listener.local_addr()?));
     let (stop, stopped) = stop();
     let system = LocalSystem::new();
     drop(system.spawn(move || stop.on_signal()));
     drop(system.spawn(move || {
         serve(listener, &stopped, serve::Limits::default(), |client| {
             match proxy(&client, server, &Limits::default()) {
-                Ok(moved) => println!("{} bytes there, {} back", moved.there, moved.back),
-                Err(error) => println!("{error}"),
+                Ok(moved) => tell(format_args!("{} bytes there, {} back", moved.there, moved.back)),
+                Err(error) => tell(format_args!("{error}")),
             }
         })
     }));

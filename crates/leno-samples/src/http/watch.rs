@@ -77,13 +77,13 @@ impl<'s> Watch<'s> {
         let watched =
             Watched { stream, does: Cell::new(Does::Other), until: Cell::new(Time::NEVER) };
         let watched = Rc::new(watched);
-        let mut all = self.all.borrow_mut();
-        if all.is_empty() {
+        self.all.borrow_mut().insert(co, watched.clone());
+        let guard = Guard { watch: self, co, watched };
+        if self.all.borrow().len() == 1 {
             // If that was told already, it need not be told again.
             let _told = self.arrival.0.try_send(());
         }
-        all.insert(co, watched.clone());
-        Guard { watch: self, co, watched }
+        guard
     }
 
     /// Looks after all of them, until it is cancelled.
