@@ -1,6 +1,6 @@
 //! leno in the `savina` benches: the workloads that its tests check.
 
-#[path = "../../../crates/leno-process/tests/support/workloads.rs"]
+#[path = "../../../crates/leno-process/tests/suite/support/workloads.rs"]
 mod workloads;
 
 use std::time::Instant;
