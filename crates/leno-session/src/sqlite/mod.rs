@@ -153,7 +153,12 @@ impl Sqlite {
 fn told(error: &rusqlite::Error) -> StoreError {
     let text = error.to_string();
     match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy(text),
+        // The last is how SQLite gives up, after ten seconds, on a process that was stopped in the middle of a write.
+        Some(
+            ErrorCode::DatabaseBusy
+            | ErrorCode::DatabaseLocked
+            | ErrorCode::FileLockingProtocolFailed,
+        ) => StoreError::Busy(text),
         Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt | ErrorCode::SchemaChanged) => {
             StoreError::Damaged(text)
         }
@@ -462,5 +467,18 @@ impl Store for Sqlite {
             }
             Ok(states)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_is_stopped_in_a_write_makes_the_store_busy() {
+        for code in [rusqlite::ffi::SQLITE_BUSY, rusqlite::ffi::SQLITE_PROTOCOL] {
+            let error = rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None);
+            assert!(matches!(told(&error), StoreError::Busy(_)), "{error:?}");
+        }
     }
 }
