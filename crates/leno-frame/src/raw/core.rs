@@ -57,3 +57,9 @@ impl<Y, I, C> Core<Y, I, C> {
         }
     }
 }
+
+/// A handle may be used on another thread while its frame is polled: see the claim of `link`.
+const _: fn() = || {
+    fn is_sent<T: Send>() {}
+    is_sent::<Transfer>();
+};

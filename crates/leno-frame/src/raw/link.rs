@@ -14,8 +14,8 @@ pub(crate) struct Link<Y, I, C>(NonNull<Core<Y, I, C>>);
 
 // SAFETY: a link is sent with the frame it is in, and that with its owner, by whoever has all of them
 // exclusively; or, while a frame is polled, to a thread that has borrowed the handle exclusively. What
-// is reached by it is `Send`: inputs and yielded values by the bounds here, frames by their type, and a
-// context only by code that asks for `C: Send`.
+// is reached by it is `Send`: inputs and yielded values by the bounds here, frames by their type, a
+// transfer as `core` asserts, and a context only by code that asks for `C: Send`.
 unsafe impl<Y: Send, I: Send, C> Send for Link<Y, I, C> {}
 
 impl<Y, I, C> Clone for Link<Y, I, C> {

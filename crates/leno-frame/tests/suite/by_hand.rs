@@ -8,9 +8,10 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
+use std::thread;
 
-use leno_frame::internal::{Args, Seed};
-use leno_frame::{Call, Co, Format, Resumable, Routine, State, resumable};
+use leno_frame::internal::{Args, Function, Place, Seed, Step};
+use leno_frame::{Call, Co, Format, Options, Resumable, Routine, State, Suspend, resumable};
 
 /// Awaits what `#[resumable]` is not to see.
 macro_rules! wait {
@@ -282,8 +283,7 @@ fn a_frame_that_does_not_wait_while_it_is_stored_poisons_its_coroutine() {
 
 #[resumable]
 async fn captures(co: &mut Co<u32, u32>, number: u32) -> u32 {
-    static FUNCTION: leno_frame::internal::Function =
-        leno_frame::internal::Function::new("captures", false, &[]);
+    static FUNCTION: Function = Function::new("captures", false, &[]);
     let _ = co.capture(&FUNCTION, number);
     number
 }
@@ -294,4 +294,71 @@ fn a_capture_at_another_time_is_a_panic() {
         let start = || Resumable::<u32, u32, u32>::start(&mut (), captures, (number,));
         assert!(catch_unwind(AssertUnwindSafe(start)).is_err());
     }
+}
+
+/// A body that does all that generated ones do, each time on another thread.
+struct Elsewhere;
+
+static ELSEWHERE: Function = Function::new("elsewhere", false, &PLACES);
+static PLACES: [Place; 1] = [Place::new("here", 1, &[(0, "number")])];
+
+impl Routine for Elsewhere {
+    type Yield = u32;
+    type Input = u32;
+    type Context = World;
+    type Args = ();
+    type Output = u32;
+
+    fn body<'f>(
+        mut seed: Seed<'f, u32, u32, World>,
+        _: Args<Elsewhere>,
+    ) -> impl Future<Output = u32> + Send + 'f {
+        async move {
+            let (co, mut number, mut slot) = (seed.handle(), 7_u32, None);
+            let mut go_on = move || {
+                let slot = slot.get_or_insert_with(|| {
+                    let mut rewind = co.enter(&ELSEWHERE).unwrap();
+                    if rewind.within(1, 1) {
+                        let take = co.rewound(&mut rewind, |frame| {
+                            let number = frame.take(0)?;
+                            frame.arrive().map(|()| number)
+                        });
+                        number = take.unwrap();
+                        return co.held::<Suspend<u32, u32>>();
+                    }
+                    co.ctx().push("elsewhere".into());
+                    let suspend = co.suspend(number);
+                    co.hold(suspend)
+                });
+                let mut cx = Context::from_waker(Waker::noop());
+                let polled = Pin::new(&mut co.step(slot)).poll(&mut cx);
+                polled.map(|step| match step {
+                    Step::Done(input) => Some(number + input),
+                    Step::Capture => {
+                        let mut capture = co.capture(&ELSEWHERE, 1);
+                        capture.put("number", &number);
+                        capture.end();
+                        None
+                    }
+                })
+            };
+            wait!(poll_fn(move |_| {
+                let polled = thread::scope(|scope| scope.spawn(&mut go_on).join().unwrap());
+                if let Poll::Ready(Some(sum)) = polled { Poll::Ready(sum) } else { Poll::Pending }
+            }))
+        }
+    }
+}
+
+#[test]
+fn a_handle_works_on_another_thread_while_its_frame_is_polled() {
+    let mut world = World::new();
+    let entry = |_: &mut Co<u32, u32, World>| Call::<Elsewhere>::new(());
+    let (mut co, state) = Resumable::start(&mut world, entry, ());
+    assert_eq!(state, State::Suspended(7));
+    assert_eq!(world, ["elsewhere"]);
+    let image = co.snapshot(Format::Postcard).unwrap();
+    assert_eq!(co.resume(&mut world, 5), State::Complete(12));
+    let mut co = Resumable::restore(entry, &image, &Options::new()).unwrap();
+    assert_eq!(co.resume(&mut world, 6), State::Complete(13));
 }
