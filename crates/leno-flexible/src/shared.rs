@@ -82,6 +82,10 @@ impl Drop for InOperation<'_> {
 
 /// Wakes and drops what an operation leaves; with an exit that this has raised, which goes on when everything is done.
 fn see_to(leavings: Leavings) -> Option<Panic> {
+    if leno_kernel::is_planted("threadless-stops") {
+        leavings.see_to();
+        return None;
+    }
     user::call(|| leavings.see_to()).err()
 }
 

@@ -181,6 +181,8 @@ fn one(program: Program) {
         world::calm();
         step("the question to a core".to_owned());
         crate::area::system::probe();
+        step("the question to a system without threads".to_owned());
+        crate::area::flexible::probe();
         step("the end of objects".to_owned());
         world::clear();
         world::quietly(leno::ring::drain);

@@ -2,7 +2,7 @@
 //! others and drop them.
 
 use std::future::{Future, poll_fn};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use leno::flexible::{AsyncMe, Flexible, Me, System, Threadless};
 
 use crate::area::Act;
 use crate::bomb::{self, Bomb, Hook, Later};
+use crate::canary::violation;
 use crate::world::{self, Cx};
 
 /// The operations.
@@ -28,6 +29,13 @@ pub const ACTS: &[Act] = &[
 ];
 
 type Coroutine = Flexible<Bomb, Bomb>;
+
+/// Systems without threads that were stopped on purpose.
+static STOPPED: Mutex<Vec<Weak<Threadless>>> = Mutex::new(Vec::new());
+
+fn stopped() -> std::sync::MutexGuard<'static, Vec<Weak<Threadless>>> {
+    STOPPED.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 fn system(_: &Cx<'_>, x: u8, y: u8, z: u8) {
     let mut builder = System::builder();
@@ -161,6 +169,7 @@ fn look(_: &Cx<'_>, x: u8, y: u8, _: u8) {
     if let Some(system) = world::shared::<Threadless>(x) {
         drop(format!("{:?} {:?}", system.snapshot(), system.failures().len()));
         if y % 8 == 0 {
+            stopped().push(Arc::downgrade(&system));
             system.stop();
         }
     }
@@ -176,4 +185,28 @@ fn hook(_: &Cx<'_>, _: u8, _: u8, _: u8) {
         drop(made.kick());
     }
     std::thread::sleep(Duration::from_millis(4));
+}
+
+/// Calls a coroutine of each system without threads that is left. It goes on whatever wakers, hooks and observers do,
+/// unless it was stopped on purpose.
+pub fn probe() {
+    for x in 0..4 {
+        let Some(system) = world::shared::<Threadless>(x) else { break };
+        let own = Arc::as_ptr(&system);
+        if stopped().iter().any(|other| other.as_ptr() == own) {
+            continue;
+        }
+        // One that does not answer is a hang.
+        let answer = world::quietly(|| {
+            let made = system.create("probe", |mut me: AsyncMe<u32, u32>| async move {
+                me.answer(5);
+            });
+            made.call(1).map_err(|error| error.to_string())
+        });
+        match answer {
+            Some(Ok(5)) => {}
+            other => violation(&format!("a system without threads answers {other:?}")),
+        }
+    }
+    stopped().clear();
 }
