@@ -151,22 +151,6 @@ pub fn try_dispose<T>(value: T) -> Result<(), Panic> {
     call(|| drop(value))
 }
 
-/// Keeps the panic that goes on of two that were caught: an exit before any other, else the first. The
-/// other one is dropped.
-#[inline(always)]
-pub fn first(one: Option<Panic>, other: Option<Panic>) -> Option<Panic> {
-    match (one, other) {
-        (one, None) => one,
-        (None, other) => other,
-        (Some(one), Some(other)) => Some(first_of(one, other)),
-    }
-}
-
-#[cold]
-fn first_of(one: Panic, other: Panic) -> Panic {
-    if !one.is_exit() && other.is_exit() { other } else { one }
-}
-
 /// A stretch of code in which an invariant of leno does not hold, and no user code may be called.
 ///
 /// It is a guard: open as long as it lives, on the thread that opened it.

@@ -12,6 +12,7 @@
 use std::task::{Context, Waker};
 
 use leno_context::user::{self, Panic};
+use leno_coroutine::floor;
 
 use crate::raw::core::{Core, Signal};
 use crate::raw::frame::Frame;
@@ -91,7 +92,7 @@ impl<Y, I, C> Stack<Y, I, C> {
         let hidden = lent::hide(core);
         let mut first = None;
         let mut dropped = |frame: Frame| {
-            first = user::first(first.take(), user::try_dispose(frame).err());
+            first = floor::first(first.take(), user::try_dispose(frame).err());
         };
         core.called.take().map(&mut dropped);
         core.returned.take().map(&mut dropped);
@@ -181,7 +182,7 @@ impl<Y, I, C> Drop for Stack<Y, I, C> {
         let core = self.owner.core();
         for panic in [user::try_dispose(core.yielded.take()), user::try_dispose(core.input.take())]
         {
-            first = user::first(first, panic.err());
+            first = floor::first(first, panic.err());
         }
         if let Some(first) = first
             && !std::thread::panicking()

@@ -2,7 +2,7 @@
 
 use core::marker::PhantomData;
 
-use leno_context::user;
+use leno_kernel::user;
 
 use crate::channel::Link as _;
 use crate::ends::{Input, Output};

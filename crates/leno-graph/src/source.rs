@@ -7,7 +7,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use leno_context::user;
+use leno_kernel::user;
 
 use crate::channel::{Channel, Link, Linked};
 use crate::fate;

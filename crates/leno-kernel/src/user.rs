@@ -23,6 +23,7 @@ use std::task::Waker;
 
 pub use leno_context::user::*;
 use leno_coroutine::floor;
+pub use leno_coroutine::floor::first;
 
 use crate::raw::entered::{self, Here, Running};
 use crate::{Co, Name, Waiter, world};

@@ -3,7 +3,7 @@ use std::cell::Cell;
 use std::panic::resume_unwind;
 use std::rc::Rc;
 
-use super::{Panic, Section, call, dispose, first, try_dispose};
+use super::{Panic, Section, call, dispose, try_dispose};
 
 /// A payload whose `Drop` panics with another one, as often as it says.
 struct Chain(usize, &'static std::thread::LocalKey<Cell<usize>>);
@@ -41,15 +41,6 @@ fn a_value_whose_drop_panics_is_disposed_of() {
     assert!(raised.payload().is::<Chain>());
     drop(raised);
     assert_eq!(DROPPED.get(), 4);
-}
-
-#[test]
-fn the_first_of_two_panics_is_kept() {
-    let text = |panic: Option<Panic>| panic.unwrap().message().unwrap().to_owned();
-    let panic = |text: &'static str| Some(Panic::new(Box::new(text)));
-    assert_eq!(text(first(panic("one"), panic("two"))), "one");
-    assert_eq!(text(first(None, panic("two"))), "two");
-    assert!(first(None, None).is_none());
 }
 
 #[test]

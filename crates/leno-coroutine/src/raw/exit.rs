@@ -18,6 +18,7 @@ use leno_context::user::{self, Panic, Section};
 use leno_context::word::{EMPTY, unpack};
 use leno_context::{State, thread};
 
+use super::floor;
 use crate::trace;
 use leno_context::last_words::say;
 
@@ -62,7 +63,7 @@ pub(crate) unsafe fn end<Out, Ret>(control: NonNull<Control>, began_there: bool)
             if leno_context::is_planted("exit-unmarked") {
                 block.mark(bits::SUSPENDED);
             }
-            failed = user::first(failed, user::try_dispose(out).err());
+            failed = floor::first(failed, user::try_dispose(out).err());
             if leno_context::is_planted("exit-unmarked") {
                 block.mark(bits::RUNNING);
             }
@@ -75,14 +76,14 @@ pub(crate) unsafe fn end<Out, Ret>(control: NonNull<Control>, began_there: bool)
         if leno_context::is_planted("result-before-end") {
             drop(section);
             block.mark(bits::SUSPENDED);
-            failed = user::first(failed, user::try_dispose(result.take()).err());
+            failed = floor::first(failed, user::try_dispose(result.take()).err());
             section = Section::open();
         }
         // SAFETY: it has ended, its frames are gone, and its result is read.
         unsafe { control::release(control) };
         drop(section);
-        let failed = user::first(failed, user::try_dispose(result).err());
-        return Ended::Gone(user::first(payload, failed));
+        let failed = floor::first(failed, user::try_dispose(result).err());
+        return Ended::Gone(floor::first(payload, failed));
     }
     block.mark(bits::SUSPENDED);
     drop(failed);
@@ -165,7 +166,7 @@ pub(crate) fn raise(coroutine: impl Display, panic: Panic) {
     if !std::thread::panicking() && !thread::is_ending() {
         panic.resume();
     }
-    if !panic.is_exit() {
+    if !floor::is_exit_here(panic.payload()) {
         say(format_args!(
             "coroutine {coroutine} panicked while it was dropped by code that was itself \
              unwinding: the panic goes no further"

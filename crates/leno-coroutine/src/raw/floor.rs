@@ -8,6 +8,7 @@ use std::backtrace::Backtrace;
 
 use leno_context::control::{self, Control, Kind, bits};
 use leno_context::unwind::{self, code};
+use leno_context::user::Panic;
 use leno_context::word::Word;
 
 use super::{chain, local, ring};
@@ -47,6 +48,22 @@ pub fn is_exit_here(payload: &(dyn Any + Send)) -> bool {
         next = unsafe { around(block) };
     }
     false
+}
+
+/// Keeps the panic that goes on of two that were caught: the exit of a coroutine around the calling code before any
+/// other, else the first. The other one is dropped.
+#[inline(always)]
+pub fn first(one: Option<Panic>, other: Option<Panic>) -> Option<Panic> {
+    match (one, other) {
+        (one, None) => one,
+        (None, other) => other,
+        (Some(one), Some(other)) => Some(first_of(one, other)),
+    }
+}
+
+#[cold]
+fn first_of(one: Panic, other: Panic) -> Panic {
+    if !is_exit_here(one.payload()) && is_exit_here(other.payload()) { other } else { one }
 }
 
 /// The ring in which the calling code is, to be compared with others; null if it is in none.

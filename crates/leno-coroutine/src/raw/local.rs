@@ -13,6 +13,8 @@ use leno_context::last_words;
 use leno_context::thread::{self, Slot};
 use leno_context::user::{self, Panic};
 
+use super::floor;
+
 /// How often values are dropped that destructors of others have made.
 const ROUNDS: usize = 32;
 
@@ -74,7 +76,7 @@ unsafe fn clear(slot: &core::cell::Cell<*mut ()>) -> Option<Panic> {
         // SAFETY: leaked by `current`, just taken out of the slot.
         let values = unsafe { Box::from_raw(values) };
         for (_, value) in values.0.into_inner() {
-            raised = user::first(raised, user::try_dispose(value).err());
+            raised = floor::first(raised, user::try_dispose(value).err());
         }
     }
     // Leaked: there might be no end to it.
@@ -85,7 +87,7 @@ unsafe fn clear(slot: &core::cell::Cell<*mut ()>) -> Option<Panic> {
 /// Says that a destructor has panicked where nothing can be raised.
 #[cold]
 fn report(raised: Panic) {
-    if !raised.is_exit() {
+    if !floor::is_exit_here(raised.payload()) {
         last_words::say(format_args!(
             "dropping a coroutine-local panicked where nothing can be raised: the panic goes no further"
         ));

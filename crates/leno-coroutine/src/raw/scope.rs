@@ -20,6 +20,7 @@ use leno_context::{State, Status, thread, unwind};
 use super::chain::Owner;
 use super::coroutine;
 use super::exit::{self, Ended};
+use super::floor;
 use crate::{Builder, Coroutine, CreateError, Suspender};
 
 /// Creates coroutines that may borrow from outside the scope; made by [`scope`].
@@ -93,8 +94,8 @@ where
 pub(super) fn leave<R>(result: Result<R, Panic>, failed: Option<Panic>) -> R {
     let raised = match (result, failed) {
         (Ok(result), None) => return result,
-        (Ok(result), failed) => user::first(failed, user::try_dispose(result).err()),
-        (Err(panic), failed) => user::first(Some(panic), failed),
+        (Ok(result), failed) => floor::first(failed, user::try_dispose(result).err()),
+        (Err(panic), failed) => floor::first(Some(panic), failed),
     };
     raised.expect("one of them").resume()
 }
@@ -173,7 +174,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
             let Some(control) = status.control() else { continue };
             // SAFETY: live, of this thread, not running; its handle cannot be used any more.
             match unsafe { end(control, self.at_thread_end) } {
-                Ended::Gone(panic) => failed = user::first(failed, panic),
+                Ended::Gone(panic) => failed = floor::first(failed, panic),
                 // SAFETY: still live.
                 Ended::Refused => exit::abort_scope(exit::refused(unsafe { control.as_ref() })),
                 Ended::CannotUnwind => {

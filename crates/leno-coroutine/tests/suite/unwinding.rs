@@ -1,8 +1,10 @@
 //! Unwinding and coroutines: exit runs destructors, may be caught a few times, and a coroutine
 //! whose own stack unwinds cannot suspend, while one used by a destructor can.
 
+use std::any::Any;
 use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::mem::forget;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 
 use crate::support::{Log, OnDrop, message, plays, rerun};
@@ -240,4 +242,80 @@ fn try_suspend_during_its_own_unwinding_gives_the_value_back() {
     let fine = Coroutine::new(|co: &Suspender<u8, u8>, n| co.try_suspend(n));
     assert_eq!(fine.resume(3), Step::Suspended(3));
     assert_eq!(fine.resume(4), Step::Finished(Ok(4)));
+}
+
+/// The exit of a generator that was dropped, which nobody is inside of any more.
+fn foreign_exit() -> Box<dyn Any + Send> {
+    let caught = Rc::new(Cell::new(None));
+    let keeps = caught.clone();
+    let generator = Coroutine::new(move |co: &Suspender<(), ()>, ()| {
+        keeps.set(catch_unwind(AssertUnwindSafe(|| co.suspend(()))).err());
+    });
+    generator.resume(());
+    drop(generator);
+    caught.take().expect("it was made to exit")
+}
+
+/// Calls `f` in a coroutine, where exits are told from panics.
+fn inside(f: impl FnOnce() + 'static) {
+    Coroutine::new(move |_: &Suspender<(), ()>, ()| f()).resume(());
+}
+
+#[test]
+fn a_foreign_exit_does_not_take_the_place_of_the_panic_before_it() {
+    inside(|| {
+        let exit = foreign_exit();
+        let raised = catch_unwind(AssertUnwindSafe(|| {
+            scope(|s| {
+                let mut exit = Some(exit);
+                let guard = OnDrop(move || resume_unwind(exit.take().expect("dropped once")));
+                // The scope ends it.
+                forget(s.coroutine(move |_: &Suspender<(), ()>, ()| drop(guard)));
+                panic!("the scope's own");
+            });
+        }));
+        assert_eq!(message(&*raised.expect_err("it panics")), "the scope's own");
+    });
+}
+
+#[test]
+fn the_own_exit_goes_before_the_panic_before_it() {
+    let raised = Rc::new(Cell::new(None));
+    let keeps = raised.clone();
+    let outer = Coroutine::new(move |co: &Suspender<(), ()>, ()| {
+        let exit = catch_unwind(AssertUnwindSafe(|| co.suspend(()))).expect_err("it is dropped");
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            scope(|s| {
+                let mut exit = Some(exit);
+                let guard = OnDrop(move || resume_unwind(exit.take().expect("dropped once")));
+                // The scope ends it.
+                forget(s.coroutine(move |_: &Suspender<(), ()>, ()| drop(guard)));
+                panic!("the scope's own");
+            });
+        }));
+        let payload = result.expect_err("it panics");
+        keeps.set(Some(message(&*payload).to_owned()));
+        resume_unwind(payload);
+    });
+    outer.resume(());
+    drop(outer);
+    assert_eq!(raised.take().as_deref(), Some("(no text)"), "an exit has none");
+}
+
+#[test]
+fn a_members_foreign_exit_does_not_leave_a_ring_in_code_that_unwinds() {
+    inside(|| {
+        let mut exit = Some(foreign_exit());
+        let raised = catch_unwind(AssertUnwindSafe(|| {
+            let _guard = OnDrop(|| {
+                let exit = exit.take();
+                ring::scope(|s| {
+                    s.spawn(move || resume_unwind(exit.expect("dropped once")));
+                    ring::run();
+                });
+            });
+            panic!("the outer one");
+        }));
+        assert_eq!(message(&*raised.expect_err("it panics")), "the outer one");
+    });
 }

@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use leno_context::user::{self, Panic};
+use leno_coroutine::floor;
 use postcard::ser_flavors::Flavor;
 
 use super::checksum::checksum;
@@ -169,7 +170,7 @@ impl Writer {
 
     /// Keeps an exit until all frames wait again.
     pub(crate) fn exit(&mut self, exit: Panic) {
-        self.exit = user::first(self.exit.take(), Some(exit));
+        self.exit = floor::first(self.exit.take(), Some(exit));
     }
 
     /// Passes on the exit that was kept, if there is one.

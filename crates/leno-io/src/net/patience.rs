@@ -17,8 +17,7 @@ use core::time::Duration;
 use std::io;
 use std::sync::Mutex;
 
-use leno_context::user;
-use leno_kernel::{Exiting, Time, now};
+use leno_kernel::{Exiting, Time, now, user};
 
 use super::exhausted::Exhausted;
 use crate::time::{AlarmClock, sleep_until, sleep_until_async};

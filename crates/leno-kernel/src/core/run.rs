@@ -3,13 +3,12 @@
 use core::time::Duration;
 use std::sync::Arc;
 
-use leno_context::user;
-
 use super::{Core, Membership, Task};
 use crate::ledger::Verdict;
 use crate::mailbox::Message;
 use crate::policy::{Candidate, Choice, ChoiceKind, Hint, Why};
 use crate::system::{Movable, Work};
+use crate::user;
 use crate::{Co, Outcome, Reason, State, Time, io, system, world};
 
 /// How many turns are taken between two looks at the mail and the clock.

@@ -10,10 +10,9 @@
 use core::pin::Pin;
 use core::task::{Context, Poll};
 
-use leno_context::user;
-
 use crate::join::Filler;
 use crate::spawn::finish;
+use crate::user;
 
 /// See the module.
 pub(crate) struct FutureBody<T, F> {

@@ -18,7 +18,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use leno_context::unwind;
-use leno_context::user::{self, Panic};
 
 use super::closure::Closure;
 use super::entered::{self, Here};
@@ -28,6 +27,7 @@ use crate::options::{Options, Start};
 use crate::policy::Hint;
 use crate::raw::future::FutureBody;
 use crate::spawn::closure_body;
+use crate::user::{self, Panic};
 use crate::wait::{self, Wake};
 use crate::{Co, JoinError, JoinHandle, Object, Reason, SpawnError, State};
 

@@ -19,11 +19,12 @@ use leno_context::control::{self, Control, Kind, Spec, bits};
 use leno_context::stack::{StackError, StackSize};
 use leno_context::unwind::{self, code};
 use leno_context::word::{EMPTY, Word};
-use leno_context::{State, switch, user};
+use leno_context::{State, switch};
 use leno_coroutine::floor;
 
 use super::closure::Closure;
 use crate::core::About;
+use crate::user;
 
 /// Where a started body with its stack sits, if there is one.
 pub(crate) struct Seat(Cell<*mut Control>);

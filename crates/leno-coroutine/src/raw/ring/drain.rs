@@ -16,6 +16,7 @@ use leno_context::{State, Status, thread};
 use super::Ring;
 use super::hop::release;
 use crate::raw::exit::{self, Ended};
+use crate::raw::floor;
 use crate::raw::migrate::Claim;
 use crate::raw::shared::member as shared;
 use crate::ring::Drained;
@@ -33,7 +34,7 @@ impl Ring {
             match self.end(member, may_unwind) {
                 Some(Ended::Gone(panic)) => {
                     drained.ended += 1;
-                    failed = user::first(failed, panic);
+                    failed = floor::first(failed, panic);
                 }
                 Some(Ended::Refused | Ended::CannotUnwind) => drained.leaked += 1,
                 None => {}
@@ -70,7 +71,7 @@ impl Ring {
                 Ok(Err(error)) => {
                     return Some(self.give_up(block, error, Ended::CannotUnwind));
                 }
-                Err(panic) => raised = user::first(raised, Some(panic)),
+                Err(panic) => raised = floor::first(raised, Some(panic)),
             }
             if status.is_finished() {
                 return Some(Ended::Gone(raised));

@@ -14,6 +14,7 @@ use leno_context::user;
 use super::{Ring, spawn_in};
 use crate::Builder;
 use crate::raw::chain::Owner;
+use crate::raw::floor;
 use crate::raw::scope::leave;
 use crate::ring::{Member, SpawnError};
 
@@ -71,9 +72,9 @@ where
     // SAFETY: entered above in this context; drained, so nobody is in it.
     unsafe { Ring::leave(scope.ring) };
     let unread = unread.into_iter().map(|failure| Some(failure.payload));
-    let failed = user::first(unread.fold(None, user::first), failed);
+    let failed = floor::first(unread.fold(None, floor::first), failed);
     match (result, failed) {
-        (Ok(result), Some(panic)) if panicking() && !panic.is_exit() => {
+        (Ok(result), Some(panic)) if panicking() && !floor::is_exit_here(panic.payload()) => {
             last_words::say(format_args!(
                 "a member panicked in a ring's scope of code that was itself unwinding: the panic \
                  goes no further"

@@ -13,7 +13,7 @@ use leno_context::{Name, State, Status, thread};
 
 use super::home::{self, Home, Obstacle, Record};
 use super::{Stacks, copier};
-use crate::raw::{coroutine, exit};
+use crate::raw::{coroutine, exit, floor};
 use crate::shared::{Residence, SharedError};
 use crate::{Step, Suspender, trace};
 
@@ -219,13 +219,13 @@ impl<In, Out, Ret> Coroutine<In, Out, Ret> {
             if code == code::SUSPENDED {
                 // SAFETY: it has just suspended with this word.
                 let out = unsafe { self.read_out(word) };
-                failed = user::first(failed, user::try_dispose(out).err());
+                failed = floor::first(failed, user::try_dispose(out).err());
                 continue;
             }
             // SAFETY: it has just ended with this word and code.
             let (result, payload) = unsafe { self.take_end(word, code) };
-            let failed = user::first(failed, user::try_dispose(result).err());
-            return user::first(payload, failed);
+            let failed = floor::first(failed, user::try_dispose(result).err());
+            return floor::first(payload, failed);
         }
         exit::report_refused(block);
         None

@@ -57,9 +57,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::task::{Wake, Waker};
 
 use io_uring::squeue::Entry;
-use leno_context::user::{Panic, call, dispose, first};
 use leno_kernel::Waiter;
 use leno_kernel::io::{Descriptor, Interest};
+use leno_kernel::user::{Panic, call, dispose, first};
 
 use crate::user::{Locked, lock, raise, wake_all};
 use flights::{Cargo, Flights, Landed};
