@@ -78,8 +78,8 @@ impl Drop for Guard {
 /// # Panics
 /// With the panic of `f`, or with the first one of a child that nobody joined. When no coroutine
 /// with a stack runs the calling code, or while its stack unwinds. Aborts the process, with a
-/// message, when a child cannot be ended: a child that drops a generator around its own scope while it
-/// unwinds, or one whose scope is in a generator that ends or is dropped where the scope's system does not run.
+/// message, when a child cannot be ended: a child in which its own scope ends, because it resumes or drops the
+/// generator around that, or one whose scope is in a generator that ends or is dropped where the scope's system does not run.
 ///
 /// # Examples
 /// ```
@@ -251,7 +251,13 @@ impl Children {
             }
             return Wake::Unparked;
         };
-        self.waits.set(own);
+        // Only a generator around the scope brings it to another coroutine.
+        if self.waits.replace(own) != own && self.spawned.borrow().contains(&own) {
+            unwind::give_up(
+                "children of a scope of the kernel cannot be ended: one of them resumes or drops the generator \
+                 around the scope, which ends there, and so waits for itself",
+            );
+        }
         match is_deaf {
             true => wait::park_deaf(Reason::Children),
             false => wait::park(Reason::Children),

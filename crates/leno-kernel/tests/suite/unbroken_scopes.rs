@@ -302,3 +302,39 @@ fn a_child_that_drops_the_generator_around_its_scope_while_it_unwinds_ends_the_p
         let _deadlock = system.run();
     });
 }
+
+/// A scope whose end is left to its own child, which waits for itself then.
+fn ends_in_its_child(drops: bool) {
+    let system = LocalSystem::builder().virtual_time().build();
+    let kept: Rc<RefCell<Option<Coroutine<(), (), ()>>>> = Rc::default();
+    let keeps = kept.clone();
+    drop(system.spawn(move || {
+        let generator = Coroutine::new(move |co: &leno_coroutine::Suspender<(), ()>, ()| {
+            scope(|s| {
+                drop(s.spawn(|| {
+                    let generator = kept.take().expect("it is there");
+                    if !drops {
+                        generator.resume(());
+                    }
+                }));
+                co.suspend(());
+            });
+        });
+        generator.resume(());
+        keeps.replace(Some(generator));
+        park(Reason::Children);
+    }));
+    let _deadlock = system.run();
+}
+
+#[test]
+fn a_child_that_drops_the_generator_around_its_scope_ends_the_process() {
+    let name = "a_child_that_drops_the_generator_around_its_scope_ends_the_process";
+    ends_the_process(name, "and so waits for itself", || ends_in_its_child(true));
+}
+
+#[test]
+fn a_child_in_which_its_own_scope_ends_ends_the_process() {
+    let name = "a_child_in_which_its_own_scope_ends_ends_the_process";
+    ends_the_process(name, "and so waits for itself", || ends_in_its_child(false));
+}
