@@ -147,6 +147,7 @@ impl Alive {
             Reason::Future if self.wakers > 0 => count(self.wakers, "waker"),
             Reason::Passive | Reason::Future => "whoever knows it".to_owned(),
             Reason::Scheduling => "one of its sink".to_owned(),
+            Reason::Stack => "time, and memory".to_owned(),
             Reason::Answer(_) => "whom it has called".to_owned(),
             Reason::Choosing(_) | Reason::Entry(_) => return None,
         })

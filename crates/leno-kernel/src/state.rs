@@ -71,6 +71,8 @@ pub enum Reason {
     Blocking,
     /// One of the coroutines of its sink to become ready.
     Scheduling,
+    /// A stack, to start: there was no memory for one. It tries again from time to time.
+    Stack,
 }
 
 /// How a coroutine ended.
@@ -122,6 +124,7 @@ impl Reason {
             | Reason::Children
             | Reason::Sleeping
             | Reason::Scheduling
+            | Reason::Stack
             | Reason::Future => false,
         }
     }
@@ -204,6 +207,7 @@ impl fmt::Display for Reason {
             Reason::Future => f.write_str("waiting for a future"),
             Reason::Blocking => f.write_str("waiting for a helper thread"),
             Reason::Scheduling => f.write_str("waiting for one of its sink"),
+            Reason::Stack => f.write_str("waiting for a stack"),
         }
     }
 }

@@ -146,6 +146,7 @@ fn target(state: State) -> (&'static str, Target) {
             Reason::Future => thing("polls", "a waker"),
             Reason::Blocking => thing("waits", "helper threads"),
             Reason::Scheduling => thing("schedules", "its sink"),
+            Reason::Stack => thing("waits", "a stack"),
             _ => ("", Target::Nobody),
         },
         _ => ("", Target::Nobody),

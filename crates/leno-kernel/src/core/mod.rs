@@ -96,6 +96,8 @@ pub(crate) struct Core {
     /// What time it was when the core last looked.
     now: Cell<Time>,
     timers: StateCell<Timers<Co>>,
+    /// When a coroutine first got no stack, and when one last did not.
+    shortage: Cell<Option<(Time, Time)>>,
     pub(crate) platform: Rc<dyn Platform>,
     pub(crate) attention: Attention,
     /// What has happened, if that is written down.
@@ -201,6 +203,7 @@ impl Core {
             futures: Cell::new(0),
             now: Cell::new(now),
             timers: StateCell::new(Timers::new(now)),
+            shortage: Cell::new(None),
             platform: platform.into(),
             attention: Attention::default(),
             events: log,

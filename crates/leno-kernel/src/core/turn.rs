@@ -19,10 +19,11 @@ use crate::raw::closure::Closure;
 use crate::raw::entered::{Inside, Running};
 use crate::raw::stack::{Code, Left};
 use crate::user::{self, is_exit};
-use crate::{Co, Name, Outcome, Reason, State};
+use crate::{Co, Name, Outcome, Reason, State, Time};
 
-/// How long a coroutine that got no stack waits before it tries again.
-const TRY_AGAIN: Duration = Duration::from_millis(1);
+/// How long a coroutine that got no stack waits before it tries again: about as long as there was none, in these bounds.
+const SHORTEST: Duration = Duration::from_millis(1);
+const LONGEST: Duration = Duration::from_millis(100);
 
 impl Core {
     /// Runs a ready coroutine until it parks, yields or ends.
@@ -150,10 +151,11 @@ impl Core {
         let is_possible = !matches!(error, StackError::TooLarge { .. });
         if is_possible && self.may_free_a_stack() {
             task.body.set(Body::Closure(closure));
-            self.arm(self.roughly_now() + TRY_AGAIN, co);
-            task.become_(State::Parked(Reason::Sleeping));
+            let now = self.roughly_now();
+            self.arm(now + self.patience(now), co);
+            task.become_(State::Parked(Reason::Stack));
             task.since.set(self.now.get());
-            self.count_parked(Reason::Sleeping, 1);
+            self.count_parked(Reason::Stack, 1);
             return;
         }
         let about = task.about.borrow().clone();
@@ -163,6 +165,16 @@ impl Core {
             about.site,
         ));
         self.drop_body(co, task, Body::Closure(closure));
+    }
+
+    /// How long to wait after one more try in vain. Where nobody has tried for long, a new shortage begins.
+    fn patience(&self, now: Time) -> Duration {
+        let began = match self.shortage.get() {
+            Some((began, last)) if now.since(last) <= 2 * LONGEST => began,
+            _ => now,
+        };
+        self.shortage.set(Some((began, now)));
+        now.since(began).clamp(SHORTEST, LONGEST)
     }
 
     /// Whether a coroutine of this core that has a stack may end. Not if all wait for each other, or for those that
@@ -176,8 +188,7 @@ impl Core {
             || self.is_open()
             || self.mailbox.bell.is_rung();
         // Each of those that have none has a timer.
-        let lacks =
-            |task: &Task| task.seat.is_free() && task.state() == State::Parked(Reason::Sleeping);
+        let lacks = |task: &Task| task.state() == State::Parked(Reason::Stack);
         let lacking = || self.tasks.iter().filter(|(_, task)| lacks(task)).count();
         is_awake || self.timers.borrow().len() > lacking()
     }

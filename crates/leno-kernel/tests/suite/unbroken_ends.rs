@@ -14,6 +14,8 @@ use std::time::Duration;
 
 use crate::support::bounded;
 use leno_kernel::bell::Bell;
+use leno_kernel::dump::{Depth, dump_all};
+use leno_kernel::log::{Event, What};
 use leno_kernel::{
     LocalSystem, Options, Outcome, Platform, RealTime, Start, System, Time, sleep, spawn,
     spawn_local, try_spawn, try_spawn_local, yield_now,
@@ -387,11 +389,26 @@ fn a_coroutine_that_gets_no_stack_waits_for_one_and_not_for_ever() {
         assert_eq!((first.join().unwrap(), second.join().unwrap()), ((), 2));
         // The first waits for the second, for which there is none meanwhile: that ends, and says so.
         let system = LocalSystem::new();
-        let waits = system.spawn_with(&large.clone(), move || {
-            try_spawn_local(&large, || 2).unwrap().join().is_err()
-        });
+        let own = large.clone();
+        let waits =
+            system.spawn_with(&large, move || try_spawn_local(&own, || 2).unwrap().join().is_err());
         system.run().unwrap();
         assert!(waits.unwrap().join().unwrap());
+        // The longer there is none, the less often it tries; meanwhile it says what it waits for.
+        let system = LocalSystem::builder().virtual_time().log(10_000).build();
+        let first = system.spawn_with(&large, || sleep(Duration::from_secs(10))).unwrap();
+        let second = system.spawn_with(&large, || 2).unwrap();
+        let co = second.co().unwrap();
+        let _looks = system.spawn(move || {
+            sleep(Duration::from_secs(5));
+            let dump = dump_all(Depth::States).to_string();
+            assert!(dump.contains("waiting for a stack"), "{dump}");
+        });
+        assert_eq!(system.run().unwrap().returned, 3);
+        assert_eq!((first.join().unwrap(), second.join().unwrap()), ((), 2));
+        let runs = |event: &&Event| event.by == Some(co) && event.what == What::Runs;
+        let tries = system.log().events().iter().filter(runs).count();
+        assert!((100..120).contains(&tries), "{tries} tries in ten seconds");
         // More than there is room for at once: all of them run.
         let system = LocalSystem::new();
         let (count, small) = (4_000, Options::new().stack_size(256 << 10));
