@@ -9,6 +9,7 @@
 //!   serialisers, wakers, futures, policies, bodies. Scripts act on the same objects, and so re-enter, resume,
 //!   drop, forget and cancel them, or panic with a payload that is hostile itself.
 //! - [`canary`] notices memory that is used after its end without a sanitizer's help.
+//! - [`waits`] notices coroutines that are missing in the report of a deadlock.
 //! - Programs run in child processes ([`child`]); the parent ([`parent`]) watches them, finds the program that
 //!   was running when a child died or came to a halt, and shrinks it.
 #![forbid(unsafe_code)]
@@ -21,4 +22,5 @@ pub mod child;
 pub mod parent;
 pub mod program;
 pub mod rng;
+pub mod waits;
 pub mod world;

@@ -24,7 +24,7 @@ const SWALLOWS: isize = 3;
 /// explore a program from a nested script takes some 30 KiB.
 const STACK: usize = if cfg!(debug_assertions) { 48 } else { 24 } * 1024;
 /// How many objects an arena holds.
-const ARENA: usize = 12;
+pub const ARENA: usize = 12;
 
 type Any1 = Rc<dyn Any>;
 type Any2 = Arc<dyn Any + Send + Sync>;

@@ -14,6 +14,7 @@ use leno::kernel::{self, Co, JoinHandle, LocalSystem, Options, Reason, ScopedHan
 use crate::area::Act;
 use crate::bomb::{self, Bomb, Later, Rule};
 use crate::canary::{Canary, Family, violation};
+use crate::waits::{self, Waits};
 use crate::world::{self, Cx, Home};
 
 /// The operations.
@@ -34,6 +35,7 @@ pub const ACTS: &[Act] = &[
     ("spawn_here", spawn_here),
     ("kernel_scope", scope),
     ("kernel_scope", scope),
+    ("idle_scope", idle_scope),
     ("generator_scope", generator_scope),
     ("park_until", park_until),
     ("unpark", unpark),
@@ -126,12 +128,19 @@ fn future(_: &Cx<'_>, x: u8, y: u8, z: u8) {
     }
 }
 
-fn run(_: &Cx<'_>, x: u8, _: u8, _: u8) {
+fn run(_: &Cx<'_>, x: u8, y: u8, _: u8) {
     if let Some(system) = world::get::<LocalSystem>(x) {
-        match system.run() {
-            Ok(report) => drop(report),
-            Err(deadlock) => drop(deadlock.to_string()),
+        let mut ended = system.run();
+        waits::check(&system, &ended);
+        if let Err(deadlock) = &ended
+            && y % 2 == 0
+        {
+            drop(deadlock.to_string());
+            deadlock.report.alive.iter().for_each(|alive| kernel::unpark(alive.co));
+            ended = system.run();
+            waits::check(&system, &ended);
         }
+        drop(ended.map_err(|deadlock| deadlock.to_string()));
     }
 }
 
@@ -248,6 +257,8 @@ fn scope(cx: &Cx<'_>, x: u8, y: u8, z: u8) {
     let (ground, family) = (Canary::new(), Family::default());
     let cx = Cx { lent: Some(ground.lend()), ..*cx };
     let owner = kernel::current().filter(|_| y % 2 == 1);
+    // Until the scope is left.
+    let mut owner_waits = None;
     kernel::scope(|s| {
         let mut handles = Vec::new();
         for turn in 0..1 + x % 3 {
@@ -261,19 +272,30 @@ fn scope(cx: &Cx<'_>, x: u8, y: u8, z: u8) {
                 }));
                 continue;
             }
-            let home = Home::here();
+            let (home, waits) = (Home::here(), Waits::default());
+            let mark = waits.mark();
             let made = s.spawn_with(&start(y.wrapping_add(turn)), move || {
                 home.enter();
-                let _living = living;
+                let (_living, _waits) = (living, waits);
                 held.1.check();
                 body(&held.0, y, held.2);
                 Untaken { held: Held::new(cx, plan.wrapping_add(1)), owner }
             });
-            handles.extend(made.ok());
+            if let Ok(handle) = made {
+                if let Some(co) = handle.co() {
+                    mark.note(co);
+                }
+                handles.push(handle);
+            }
         }
         world::run(&cx, z);
         // One that is idle waits for someone to unpark it, and the scope for it.
-        handles.iter().filter_map(ScopedHandle::co).for_each(kernel::unpark);
+        if y % 16 >= 8 || !waits::end_in_a_report() {
+            handles.iter().filter_map(ScopedHandle::co).for_each(kernel::unpark);
+        } else {
+            // Not in a generator, which another coroutine may go on with.
+            owner_waits = kernel::current_on_own_stack().map(Waits::of);
+        }
         if let Some(handle) = handles.pop() {
             match y % 4 {
                 0 => drop(handle.join().map_err(|error| error.to_string())),
@@ -286,6 +308,22 @@ fn scope(cx: &Cx<'_>, x: u8, y: u8, z: u8) {
             world::put(x, owner);
         }
     });
+}
+
+/// A scope that waits for a child that nobody unparks, in a system that reports a deadlock then.
+fn idle_scope(cx: &Cx<'_>, x: u8, y: u8, z: u8) {
+    // Three children, of which the first, the second or the third is idle.
+    let (children, starts) = (x % 80 * 3 + 2, y / 16 * 16 + [1, 0, 7][usize::from(y % 3)]);
+    let home = Home::here();
+    let made = some_system(x).spawn_with(&start(3), move || {
+        home.enter();
+        scope(&Cx::default(), children, starts, z);
+        Bomb::new(z)
+    });
+    if let Ok(handle) = made {
+        keep(x, handle);
+    }
+    run(cx, x, y, z);
 }
 
 /// A scope in a generator, which its children can try to suspend, and which may be dropped meanwhile.
