@@ -9,13 +9,13 @@
 use core::fmt;
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::Wake;
 
 use crate::channel::Source;
 use crate::fibre::chip::Transducer;
 use crate::graph::{Deterministic, Graph, Halt, Input, Output, Sequential, Tap};
-use crate::kernel::Waiter;
+use crate::kernel::{Waiter, user};
 
 /// An end of a graph that a chip reads from, or writes to, on behalf of its nodes.
 pub type ChipInput<A> = Input<Tap<A, Sequential>, Deterministic>;
@@ -128,22 +128,23 @@ pub struct Awaited<F> {
 #[derive(Default)]
 struct Wakes(Mutex<Option<Waiter>>);
 
+// A waiter may be a waker of a user's: it is cloned, woken and dropped where the lock is free.
 impl Wakes {
-    fn lock(&self) -> MutexGuard<'_, Option<Waiter>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn wait(&self, waiter: Waiter) {
+        let old = user::lock(&self.0).replace(waiter);
+        user::discard(old);
     }
 
     fn forget(&self, waiter: &Waiter) {
-        let mut known = self.lock();
-        if known.as_ref().is_some_and(|known| known.is_same(waiter)) {
-            *known = None;
-        }
+        let old = user::lock(&self.0).take_if(|known| known.is_same(waiter));
+        user::discard(old);
     }
 }
 
 impl Wake for Wakes {
+    /// The select leaves its waiter anew before it looks again.
     fn wake(self: Arc<Self>) {
-        let waiter = self.lock().clone();
+        let waiter = user::lock(&self.0).take();
         if let Some(waiter) = waiter {
             waiter.wake();
         }
@@ -165,7 +166,7 @@ impl<F: Future> Source for Awaited<F> {
     }
 
     fn wait(&mut self, waiter: &Waiter) {
-        *self.wakes.lock() = Some(waiter.clone());
+        self.wakes.wait(waiter.clone());
     }
 
     fn leave(&mut self, waiter: &Waiter) {

@@ -1,11 +1,15 @@
 //! One select over unlike things.
 
 use std::collections::BTreeSet;
+use std::future::poll_fn;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, mpsc};
+use std::task::{Poll, Wake, Waker};
 use std::time::Duration;
 
-use leno::channel::{Select, shared};
+use leno::channel::{Select, Source, shared};
 use leno::flexible::{self, Me};
-use leno::kernel::{self, LocalSystem};
+use leno::kernel::{self, LocalSystem, Waiter};
 use leno::process::{self, process};
 use leno::together::awaited;
 
@@ -76,4 +80,67 @@ fn a_future_that_was_not_taken_is_there_for_the_next_select() {
     let second = Select::new().source(&mut answer, |got| got.unwrap()).wait();
     assert_eq!(second.unwrap(), 5);
     sender.join().unwrap().unwrap();
+}
+
+/// The waker that an awaited future was polled with.
+type Known = Arc<Mutex<Option<Waker>>>;
+
+fn wake_the_future(known: &Known) {
+    let waker = known.lock().unwrap().clone();
+    waker.unwrap().wake();
+}
+
+/// Wakes the awaited future when it is woken, and when it is dropped.
+struct Rewakes {
+    future: Known,
+    woken: Arc<AtomicUsize>,
+}
+
+impl Wake for Rewakes {
+    fn wake(self: Arc<Self>) {
+        self.woken.fetch_add(1, SeqCst);
+        wake_the_future(&self.future);
+    }
+}
+
+impl Drop for Rewakes {
+    fn drop(&mut self) {
+        wake_the_future(&self.future);
+    }
+}
+
+#[test]
+fn a_waker_of_a_select_may_wake_the_awaited_future_when_woken_or_dropped() {
+    let (done, is_done) = mpsc::channel();
+    // On a thread of its own: one that hangs does not end.
+    std::thread::spawn(move || {
+        let future = Known::default();
+        let keeps = future.clone();
+        let mut source = awaited(poll_fn(move |cx| {
+            *keeps.lock().unwrap() = Some(cx.waker().clone());
+            Poll::<()>::Pending
+        }));
+        assert!(source.take().is_none());
+        let woken = Arc::new(AtomicUsize::new(0));
+        let waiter = || {
+            let rewakes = Rewakes { future: future.clone(), woken: woken.clone() };
+            Waiter::Waker(Waker::from(Arc::new(rewakes)))
+        };
+        source.wait(&waiter());
+        // The first one is dropped, and wakes the future, which wakes the second one.
+        source.wait(&waiter());
+        let replaced = woken.load(SeqCst);
+        let third = waiter();
+        source.wait(&third);
+        source.leave(&third);
+        drop(third);
+        let left = woken.load(SeqCst);
+        // It wakes the future again, for which nobody waits by then.
+        source.wait(&waiter());
+        wake_the_future(&future);
+        let counts = (replaced, left, woken.load(SeqCst));
+        done.send(counts).unwrap();
+    });
+    let woken = is_done.recv_timeout(Duration::from_secs(20)).expect("it does not hang");
+    assert_eq!(woken, (1, 1, 2));
 }
