@@ -4,7 +4,7 @@
 //! happens. A thread that waits for a single descriptor does not need it: it asks the system.
 
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::reactor::{Inner, Reactor};
 use crate::bell::Sleeper;
@@ -14,7 +14,7 @@ static HELPER: Mutex<Option<Arc<Inner>>> = Mutex::new(None);
 
 /// The helper's reactor.
 pub(super) fn reactor() -> io::Result<Arc<Inner>> {
-    let mut helper = HELPER.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut helper = user::lock(&HELPER);
     if let Some(reactor) = &*helper {
         return Ok(reactor.clone());
     }
@@ -28,7 +28,7 @@ pub(super) fn reactor() -> io::Result<Arc<Inner>> {
 fn run(reactor: &Inner) {
     loop {
         reactor.sleep(None);
-        // Whoever is woken may be anyone's code; if it panics, the others are still to be woken.
+        // Whoever is woken may be anyone's code. If it panics, the next sleep ends at once, and the others are served.
         if let Err(panic) = user::call(|| reactor.serve()) {
             user::failed("a waker", panic);
         }

@@ -168,6 +168,51 @@ fn a_core_outlives_a_waker_that_panics_in_its_reactor() {
     });
 }
 
+/// A waker that tells which thread wakes it.
+struct Tells(mpsc::Sender<Option<String>>);
+
+impl Wake for Tells {
+    fn wake(self: Arc<Self>) {
+        drop(self.0.send(thread::current().name().map(str::to_owned)));
+    }
+}
+
+#[test]
+fn the_reactor_of_those_without_a_core_outlives_a_waker_that_panics_and_wakes_the_others() {
+    in_time(|| {
+        use std::io::Write;
+        use std::os::unix::net::UnixStream;
+        let (tell, told) = mpsc::channel();
+        let good = || Waker::from(Arc::new(Tells(tell.clone())));
+        let one = || {
+            let (near, far) = UnixStream::pair().unwrap();
+            (Descriptor::new(near).unwrap(), far)
+        };
+        // Once more: the thread that has called the first one's waker is still there.
+        for _ in 0..2 {
+            let ((shared, mut far), (other, mut other_far)) = (one(), one());
+            for waker in [good(), bomb(), good(), bomb(), good()] {
+                let mut context = Context::from_waker(&waker);
+                assert!(shared.poll_ready(&mut context, Interest::READ).is_pending());
+            }
+            let waker = good();
+            let mut context = Context::from_waker(&waker);
+            assert!(other.poll_ready(&mut context, Interest::READ).is_pending());
+            far.write_all(b"!").unwrap();
+            other_far.write_all(b"!").unwrap();
+            for _ in 0..4 {
+                let name = told.recv_timeout(LIMIT / 4).expect("all are woken");
+                assert_eq!(name.as_deref(), Some("leno-reactor"));
+            }
+        }
+        // A future of a plain thread.
+        let (near, mut far) = one();
+        let writer = thread::spawn(move || far.write_all(b"!").map(|()| far));
+        assert!(block_on(near.wait_async(Interest::READ)).unwrap().is_readable());
+        drop(writer.join().unwrap().unwrap());
+    });
+}
+
 #[test]
 fn a_hook_that_panics_or_calls_itself_does_no_harm() {
     in_time(|| {
