@@ -182,7 +182,13 @@ impl Failure {
 
     /// What it panicked with.
     pub fn into_payload(self) -> Box<dyn Any + Send> {
-        self.payload.into_inner().unwrap_or_else(PoisonError::into_inner).into_payload()
+        self.into_parts().1.into_payload()
+    }
+
+    /// Whose, and what it panicked with.
+    pub(crate) fn into_parts(self) -> (Arc<str>, Panic) {
+        let payload = self.payload.into_inner();
+        (self.coroutine, payload.unwrap_or_else(PoisonError::into_inner))
     }
 }
 

@@ -19,7 +19,7 @@ use std::task::{Wake as StdWake, Waker};
 
 use leno_context::last_words;
 use leno_context::stack::StackSize;
-use leno_kernel::user::{self, Panic};
+use leno_kernel::user;
 use leno_kernel::{
     Back, Co, Options, Reason, Sink, Waiter, Wake, attach, cancel, current_stack, exit, listen,
     park,
@@ -110,8 +110,10 @@ fn cannot_start(shared: &Shared, id: Id, why: &str) {
     if shared.hook.is_some() {
         return raise(shared.report(failure));
     }
-    last_words::say(format_args!("{failure}"));
-    user::failed("a flexible coroutine", Panic::new(failure.into_payload()));
+    let (name, panic) = failure.into_parts();
+    let text = panic.message().unwrap_or("not with text");
+    last_words::say(format_args!("coroutine '{name}' has panicked: {text}"));
+    user::failed("a flexible coroutine", panic);
 }
 
 /// Starts a coroutine and lets it run until it leaves; `None` if it cannot start.

@@ -5,6 +5,7 @@
 //! so one that comes between looking and parking is not lost, and one too many does no harm.
 
 use core::cell::OnceCell;
+use core::fmt;
 use core::mem::ManuallyDrop;
 use core::time::Duration;
 use std::sync::Arc;
@@ -435,13 +436,15 @@ pub fn exit_as(outcome: Outcome) -> Exiting {
 #[cold]
 fn report_given_up(co: Co, task: &Task, tries: u8) {
     let about = task.about.borrow();
-    let why = if cfg!(panic = "abort") {
-        "cannot be unwound, because panics abort in this build".to_owned()
-    } else {
-        format!("caught its exit {tries} times and went on")
-    };
     let (name, site) = (about.name.or_id(co.bits()), about.site);
-    let who = format!("coroutine {name} (spawned at {site}) {why}");
+    // Last words allocate nothing.
+    let who = fmt::from_fn(|f| {
+        write!(f, "coroutine {name} (spawned at {site}) ")?;
+        match cfg!(panic = "abort") {
+            true => f.write_str("cannot be unwound, because panics abort in this build"),
+            false => write!(f, "caught its exit {tries} times and went on"),
+        }
+    });
     if task.borrows.get() {
         unwind::give_up(format_args!("{who}; aborting, because it may borrow from its scope"));
     }

@@ -1,6 +1,7 @@
 //! Entering and leaving rings, and finding the one the calling code is in.
 
 use core::cell::{Cell, RefCell, UnsafeCell};
+use core::fmt;
 use core::panic::Location;
 use core::ptr::NonNull;
 
@@ -210,10 +211,11 @@ fn free_at_thread_exit() {
 /// Says that nobody has read these failures.
 fn report(unread: &[Failure]) {
     let Some(first) = unread.first() else { return };
-    let more = match unread.len() - 1 {
-        0 => String::new(),
-        n => format!(" (and {n} more)"),
-    };
+    // Last words allocate nothing.
+    let more = fmt::from_fn(|f| match unread.len() - 1 {
+        0 => Ok(()),
+        n => write!(f, " (and {n} more)"),
+    });
     last_words::say(format_args!(
         "thread '{}' ended with a failure of its ring that ring::failures has not taken: \
          member {} panicked with {:?}{more}",
