@@ -71,6 +71,14 @@
 //! SAFETY.md of the project has each claim that unsafe code makes, the test that would notice, and
 //! the known limits. The crates below this one are `leno-coroutine` and `leno-kernel`, which this one
 //! re-exports, and `leno-context`, with stack memory and the switch.
+//!
+//! # What no library of stackful coroutines can prevent
+//! Suspend neither in the initialiser of a `thread_local!`, nor inside of `LocalKey::with` or the like: std and other
+//! libraries rely on these calls returning in the order in which they were made. Three kinds of safe programs are
+//! undefined behaviour otherwise, in Rust generally; [the page of `leno_coroutine`][three] and the section of this name
+//! in SAFETY.md show one of each. [`Local`] has none of these limits.
+//!
+//! [three]: leno_coroutine#what-no-library-of-stackful-coroutines-can-prevent
 #![forbid(unsafe_code)]
 
 pub use leno_coroutine::*;
@@ -127,6 +135,11 @@ struct Testing;
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// The project's ledger of claims, so that the programs in it compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../../SAFETY.md")]
+struct Safety;
 
 /// What is said of the attributes, so that its examples are tested.
 #[cfg(doctest)]
