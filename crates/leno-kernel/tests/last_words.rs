@@ -89,7 +89,7 @@ fn words_are_said_without_memory() {
 fn one_of_a_scope_that_goes_on_after_its_exits_is_given_up_without_memory() {
     if is_child() {
         let system = LocalSystem::new();
-        system.spawn(|| {
+        let _made = system.spawn(|| {
             scope(|scope| {
                 let stays = scope.spawn_with(&Options::new().name("stays"), || {
                     assert_eq!(park(Reason::Passive), Wake::Exit);
