@@ -28,8 +28,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use crate::{control, unwind};
 
+mod cell;
 mod lock;
 
+pub use cell::{StateCell, StateRef, StateRefMut};
 pub use lock::{Locked, lock};
 
 /// How many payloads are dropped one after the other, each raised by the `Drop` of the one before it,

@@ -4,16 +4,15 @@
 //! Starvation and blockage are allowed anywhere. A channel whose name is a port of the type is that
 //! port; every other one is the port without a name.
 
-use core::cell::RefCell;
-
 use leno_channel::Label;
+use leno_context::user::StateCell;
 use leno_control::{ControlType, Event, Monitor, Port, Violation};
 
 use crate::room::roomy;
 
 /// See the module.
 pub(crate) struct Held {
-    monitor: RefCell<Monitor>,
+    monitor: StateCell<Monitor>,
     /// Whether the type speaks of ports by name, or of spawns.
     has_ports: bool,
     has_spawns: bool,
@@ -24,7 +23,7 @@ impl Held {
         let events = control.events();
         let is_named = |event: &Event| event.port().is_some_and(|port| *port != Port::UNNAMED);
         Held {
-            monitor: RefCell::new(roomy(|| Monitor::new(control))),
+            monitor: StateCell::new(roomy(|| Monitor::new(control))),
             has_ports: events.iter().any(is_named),
             has_spawns: events.contains(&Event::Spawn),
         }

@@ -5,9 +5,10 @@
 //! threads share one, each with runs of its own: a run is found by the system that runs the calling
 //! code, which keeps it.
 
-use core::cell::{Cell, RefCell};
+use core::cell::Cell;
 use std::rc::{Rc, Weak};
 
+use leno_context::user::StateCell;
 use leno_kernel::{LocalSystem, Object};
 
 use crate::wire::Wire;
@@ -38,7 +39,7 @@ pub(crate) struct Scheduler {
     /// Shared with the policy, if it cares.
     pub(crate) doing: Rc<Cell<Doing>>,
     system: Weak<LocalSystem>,
-    channels: RefCell<Channels>,
+    channels: StateCell<Channels>,
 }
 
 /// The channels that were made in a run, as long as someone has an end of them.
@@ -66,7 +67,7 @@ impl Scheduler {
             state: Cell::new(SchedulerState::Current),
             doing,
             system: Rc::downgrade(system),
-            channels: RefCell::default(),
+            channels: StateCell::default(),
         });
         let entered = Entered { system: system.clone(), scheduler };
         entered.outer_becomes(SchedulerState::Suspended);

@@ -10,9 +10,10 @@
 //!   another core stays known to the world, so that nobody is removed wrongly;
 //! - in its book each end is known exactly as often as there are holds of it.
 
-use core::cell::{Cell, RefCell};
+use core::cell::Cell;
 use std::rc::Rc;
 
+use leno_context::user::StateCell;
 use leno_kernel::Object;
 use leno_kernel::ledger::{Book, End, Knower, Side};
 
@@ -22,7 +23,7 @@ pub(crate) struct Wire {
     /// How many free ends there are of each side.
     sending: Cell<usize>,
     receiving: Cell<usize>,
-    book: RefCell<Option<Book>>,
+    book: StateCell<Option<Book>>,
 }
 
 impl Wire {
@@ -31,7 +32,7 @@ impl Wire {
             object,
             sending: Cell::new(0),
             receiving: Cell::new(0),
-            book: RefCell::default(),
+            book: StateCell::default(),
         };
         Rc::new(wire)
     }

@@ -119,7 +119,7 @@ fn clock() -> &'static Clock {
         alarms: Mutex::new(Alarms { wakers: BTreeMap::new(), next: 0 }),
         bell: Bell::new(),
     });
-    let mut is_run = IS_RUN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut is_run = user::lock(&IS_RUN);
     if !*is_run {
         let thread = std::thread::Builder::new().name("leno-clock".into());
         let started = thread.spawn(|| clock.run());

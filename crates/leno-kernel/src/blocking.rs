@@ -7,13 +7,13 @@ use core::cell::RefCell;
 use core::time::Duration;
 use std::collections::VecDeque;
 use std::panic::resume_unwind;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex};
 
 use leno_coroutine::Local;
 
 use crate::raw::entered;
 use crate::system::Team;
-use crate::user::{self, Panic};
+use crate::user::{self, Locked, Panic};
 use crate::wait::{self, Waiter, Wake};
 use crate::{Reason, can_park, heritage, world};
 
@@ -156,8 +156,8 @@ enum Stage<F, T> {
 }
 
 impl<F: FnOnce() -> T, T> Call<F, T> {
-    fn stage(&self) -> MutexGuard<'_, Stage<F, T>> {
-        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    fn stage(&self) -> Locked<'_, Stage<F, T>> {
+        user::lock(&self.state)
     }
 
     fn run(&self) {
@@ -203,8 +203,8 @@ fn run(job: Job) {
 }
 
 impl Pool {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    fn state(&self) -> Locked<'_, State> {
+        user::lock(&self.state)
     }
 
     fn add(&'static self, job: Job) {
@@ -240,11 +240,10 @@ impl Pool {
                 continue;
             }
             state.free += 1;
-            let waited = self.more.wait_timeout(state, PATIENCE);
-            let (next, timeout) = waited.unwrap_or_else(|poisoned| poisoned.into_inner());
-            state = next;
+            let is_over;
+            (state, is_over) = state.wait_timeout(&self.more, PATIENCE);
             state.free -= 1;
-            if timeout.timed_out() && state.jobs.is_empty() {
+            if is_over && state.jobs.is_empty() {
                 state.helpers -= 1;
                 return;
             }

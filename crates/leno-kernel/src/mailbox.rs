@@ -27,7 +27,7 @@ use crate::sync::{
 };
 use crate::system::Team;
 use crate::window::Window;
-use crate::{Co, CoresError, world};
+use crate::{Co, CoresError, user, world};
 
 /// Which world a core is in that is in none.
 pub(crate) const NO_WORLD: u32 = 0;
@@ -202,8 +202,8 @@ const CHUNKS: usize = CORES as usize / CHUNK;
 static NUMBERS: std::sync::Mutex<Numbers> =
     std::sync::Mutex::new(Numbers { free: Vec::new(), free_in_worlds: Vec::new(), next: 0 });
 
-fn numbers() -> std::sync::MutexGuard<'static, Numbers> {
-    NUMBERS.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+fn numbers() -> user::Locked<'static, Numbers> {
+    user::lock(&NUMBERS)
 }
 
 struct Numbers {

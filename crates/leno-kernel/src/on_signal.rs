@@ -45,7 +45,7 @@ pub fn dump_on_signal(signal: i32) -> io::Result<()> {
 /// Starts the thread that hears the signals, once.
 fn start_helper() -> io::Result<()> {
     static STARTED: std::sync::Mutex<bool> = std::sync::Mutex::new(false);
-    let mut started = STARTED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut started = crate::user::lock(&STARTED);
     if *started {
         return Ok(());
     }

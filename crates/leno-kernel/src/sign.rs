@@ -5,11 +5,11 @@
 //! not code: code of a user could wait, or run the very coroutine that has lent it.
 
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use crate::raw::entered::{self, Here, Visit};
 use crate::wait::{self, Wake};
-use crate::{Co, Name, Object, Reason, Time, log, world};
+use crate::{Co, Name, Object, Reason, Time, log, user, world};
 
 /// What something that can be waited for shows to dumps. See [`park_on`].
 ///
@@ -57,13 +57,13 @@ impl Sign {
 
     /// The name, if it has one.
     pub fn name(&self) -> Option<Arc<Name>> {
-        self.name.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        user::lock(&self.name).clone()
     }
 
     /// Names it.
     pub fn set_name(&self, name: impl Into<Name>) {
         let name = Some(Arc::new(name.into()));
-        let mut own = self.name.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut own = user::lock(&self.name);
         let old = core::mem::replace(&mut *own, name);
         drop(own);
         drop(old);

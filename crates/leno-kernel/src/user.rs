@@ -16,7 +16,7 @@
 
 use core::fmt;
 use std::sync::{
-    Arc, Mutex, PoisonError,
+    Arc, Mutex,
     atomic::{AtomicUsize, Ordering::Relaxed},
 };
 use std::task::Waker;
@@ -131,7 +131,7 @@ static PROCESS: Mutex<Option<Arc<Hook>>> = Mutex::new(None);
 /// ```
 pub fn on_failure(hook: impl Fn(&Caught<'_>) + Send + Sync + 'static) {
     let hook = Hook::new(hook);
-    let old = PROCESS.lock().unwrap_or_else(PoisonError::into_inner).replace(hook);
+    let old = lock(&PROCESS).replace(hook);
     drop(old);
 }
 
@@ -187,8 +187,7 @@ fn hook_here() -> (Option<Arc<Hook>>, Option<(Co, Name)>) {
         };
         (core.window.title.on_failure.0.clone(), Some((co, core.name_of(co))))
     });
-    let hook =
-        hook.or_else(|| PROCESS.lock().unwrap_or_else(PoisonError::into_inner).as_ref().cloned());
+    let hook = hook.or_else(|| lock(&PROCESS).as_ref().cloned());
     (hook, caller)
 }
 

@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::ops::{Deref, DerefMut};
+use core::time::Duration;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::Section;
@@ -24,6 +25,15 @@ pub fn lock<T>(mutex: &Mutex<T>) -> Locked<'_, T> {
 }
 
 impl<T> Locked<'_, T> {
+    /// Releases the lock and blocks the thread until it is told that something has changed, for at most this long, or
+    /// for no reason; then locks again. Whether the time is over.
+    pub fn wait_timeout(self, changed: &Condvar, limit: Duration) -> (Self, bool) {
+        let Locked { guard, section } = self;
+        let waited = changed.wait_timeout(guard, limit);
+        let (guard, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+        (Locked { guard, section }, timeout.timed_out())
+    }
+
     /// Releases the lock and blocks the thread as long as `is_so`, which is asked under the lock.
     pub fn wait_while(self, changed: &Condvar, is_so: impl FnMut(&mut T) -> bool) {
         let Locked { guard, section } = self;

@@ -6,10 +6,11 @@
 //! starts. Then the circuit forgets its nets: only its chips know them, so that they are removed when
 //! they cannot go on.
 
-use core::cell::{Cell, RefCell};
+use core::cell::Cell;
 use core::fmt;
 use std::rc::Rc;
 
+use leno_context::user::StateCell;
 use leno_kernel::Name;
 
 use super::Chip;
@@ -48,7 +49,7 @@ pub struct Net<T> {
 
 struct NetCore<T> {
     name: Name,
-    ends: RefCell<Option<(Out<T>, In<T>)>>,
+    ends: StateCell<Option<(Out<T>, In<T>)>>,
     readers: Cell<usize>,
     writers: Cell<usize>,
 }
@@ -98,7 +99,7 @@ impl Circuit {
     pub fn net<T: 'static>(&mut self, name: impl Into<Name>) -> Net<T> {
         let name = name.into();
         let core = Rc::new(NetCore {
-            ends: RefCell::new(Some(named_channel(name.clone()))),
+            ends: StateCell::new(Some(named_channel(name.clone()))),
             name,
             readers: Cell::new(0),
             writers: Cell::new(0),

@@ -10,7 +10,7 @@
 //! or something that does. If, after a poll, nobody has it, then the fibre can be woken by what is written
 //! down, and by nothing else: nobody gets a relay later but from one that has it.
 
-use core::cell::{Cell, RefCell};
+use core::cell::Cell;
 use core::pin::{Pin, pin};
 use core::task::{Context, Poll, Waker};
 use std::future::poll_fn;
@@ -18,6 +18,7 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::task::Wake;
 
+use leno_context::user::StateCell;
 use leno_kernel::Co;
 use leno_kernel::ledger::{self, End};
 use leno_kernel::user::{self, lock};
@@ -30,7 +31,7 @@ pub(super) struct Own {
     /// While a body with bound ends is polled: its relay, and the core's own waker.
     wakers: Cell<Option<(Waker, Waker)>>,
     /// The ends by which operations of this fibre that stand in line under its name are woken.
-    stand: RefCell<Vec<End>>,
+    stand: StateCell<Vec<End>>,
 }
 
 impl Own {

@@ -15,7 +15,7 @@
 mod ended;
 
 use core::any::Any;
-use core::cell::{Cell, RefCell};
+use core::cell::Cell;
 use core::cmp::Reverse;
 use core::time::Duration;
 use std::collections::binary_heap::PeekMut;
@@ -24,7 +24,7 @@ use std::rc::Rc;
 use std::sync::{Arc, Weak};
 use std::thread;
 
-use leno_context::user::{self, Panic};
+use leno_context::user::{self, Panic, StateCell};
 use leno_kernel::Time;
 
 pub(crate) use ended::NodeWaker;
@@ -39,7 +39,7 @@ use crate::fate;
 /// use leno_graph::EventLoop;
 /// use std::{cell::RefCell, rc::Rc};
 ///
-/// let (events, seen) = (EventLoop::new(), Rc::new(RefCell::new(String::new())));
+/// let (events, seen) = (EventLoop::new(), Rc::new(StateCell::new(String::new())));
 /// let say = |word: &'static str| { let seen = seen.clone(); move || seen.borrow_mut().push_str(word) };
 /// events.task(say("first "));
 /// events.task(say("second "));
@@ -53,14 +53,14 @@ pub struct EventLoop {
 }
 
 struct Inner {
-    delayed: RefCell<BinaryHeap<Reverse<Delayed>>>,
-    tasks: RefCell<VecDeque<Task>>,
-    microtasks: RefCell<VecDeque<Call>>,
+    delayed: StateCell<BinaryHeap<Reverse<Delayed>>>,
+    tasks: StateCell<VecDeque<Task>>,
+    microtasks: StateCell<VecDeque<Call>>,
     /// What is to be done with operations when they have ended.
-    pending: RefCell<HashMap<u64, Then>>,
+    pending: StateCell<HashMap<u64, Then>>,
     ended: Arc<Ended>,
     /// Of nodes that are futures and have not ended.
-    wakers: RefCell<Vec<(usize, Weak<NodeWaker>)>>,
+    wakers: StateCell<Vec<(usize, Weak<NodeWaker>)>>,
     next: Cell<u64>,
 }
 
@@ -111,10 +111,10 @@ pub(crate) enum Stop {
 /// Drops all that is left to do, also when a closure panics.
 impl Drop for Inner {
     fn drop(&mut self) {
-        let delayed = core::mem::take(self.delayed.get_mut()).into_iter();
-        let tasks = core::mem::take(self.tasks.get_mut()).into_iter();
-        let microtasks = core::mem::take(self.microtasks.get_mut()).into_iter();
-        let pending = core::mem::take(self.pending.get_mut()).into_values();
+        let delayed = self.delayed.take().into_iter();
+        let tasks = self.tasks.take().into_iter();
+        let microtasks = self.microtasks.take().into_iter();
+        let pending = self.pending.take().into_values();
         let all = delayed.map(|delayed| Left::Task(delayed.0.task)).chain(tasks.map(Left::Task));
         let all = all.chain(microtasks.map(|call| Left::Task(Task::Call(call))));
         fate::dispose_all(all.chain(pending.map(Left::Then)));
@@ -133,12 +133,12 @@ impl EventLoop {
     pub fn new() -> EventLoop {
         EventLoop {
             inner: Rc::new(Inner {
-                delayed: RefCell::default(),
-                tasks: RefCell::default(),
-                microtasks: RefCell::default(),
-                pending: RefCell::default(),
+                delayed: StateCell::default(),
+                tasks: StateCell::default(),
+                microtasks: StateCell::default(),
+                pending: StateCell::default(),
                 ended: Arc::default(),
-                wakers: RefCell::default(),
+                wakers: StateCell::default(),
                 next: Cell::new(0),
             }),
         }

@@ -6,7 +6,9 @@ use std::ffi::OsString;
 use std::fs::{FileType, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
+
+use leno_kernel::user::lock;
 
 use super::caller::{offload, offload_async};
 use crate::named::naming;
@@ -92,7 +94,7 @@ impl ReadDir {
     fn fetch(&self) -> impl FnOnce() -> io::Result<Vec<io::Result<std::fs::DirEntry>>> + use<> {
         let inner = self.inner.clone();
         move || {
-            let mut inner = inner.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut inner = lock(&inner);
             Ok(inner.by_ref().take(BATCH).collect())
         }
     }

@@ -14,8 +14,9 @@ use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicI32, AtomicU64, Ordering::SeqCst};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
+use leno_kernel::user::{Locked, lock};
 use rustix::event::{EventfdFlags, eventfd};
 
 /// How many ears there are at most.
@@ -36,8 +37,8 @@ static PLACES: [Place; MOST] = [const {
 /// Which places are used, and their eventfds.
 static USED: Mutex<Vec<(bool, &'static OwnedFd)>> = Mutex::new(Vec::new());
 
-fn used() -> MutexGuard<'static, Vec<(bool, &'static OwnedFd)>> {
-    USED.lock().unwrap_or_else(PoisonError::into_inner)
+fn used() -> Locked<'static, Vec<(bool, &'static OwnedFd)>> {
+    lock(&USED)
 }
 
 /// Hears signals.

@@ -6,14 +6,13 @@
 //! Invariants:
 //! - a coroutine is in the queue exactly while it is [`State::Ready`];
 //! - at most one is [`State::Running`], and then `entry.running` says which;
-//! - user code is called while none of its state is borrowed ([`cell`]) and nobody is between two states;
+//! - user code is called while none of its state is borrowed ([`StateCell`]) and nobody is between two states;
 //!   what leaves it does not unwind the core's loop;
 //! - a started body with a stack sits in its slot's seat; what has not started, or is a future, is in
 //!   `body`, except while it runs.
 
 mod attach;
 mod body;
-mod cell;
 mod check;
 mod chores;
 mod guests;
@@ -26,7 +25,7 @@ mod tasks;
 mod turn;
 
 pub(crate) use body::Body;
-pub(crate) use cell::StateCell;
+pub(crate) use leno_context::user::StateCell;
 pub use listen::{bell_to_listen_at, listen, listen_at};
 pub(crate) use run::Stop;
 pub(crate) use tasks::{About, Exit, Task};

@@ -11,8 +11,8 @@ use std::task::Waker;
 
 use leno_context::Name;
 
+use super::StateCell;
 use super::body::Body;
-use super::cell::StateCell;
 use crate::attach::Inbox;
 use crate::co::GENERATIONS;
 use crate::join::Adoption;

@@ -2,11 +2,12 @@
 
 use core::fmt;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::log::{ChoiceLog, Decided, Decision};
 use super::{Choice, Policy, Ready};
 use crate::Co;
+use crate::user::{self, Locked};
 
 /// A policy whose decisions are written down, so that [`Replay`](super::Replay) can make them again.
 ///
@@ -121,9 +122,9 @@ impl Recording {
         core::mem::take(&mut *self.lock())
     }
 
-    fn lock(&self) -> MutexGuard<'_, ChoiceLog> {
+    fn lock(&self) -> Locked<'_, ChoiceLog> {
         // Nobody panics in the middle of a push.
-        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+        user::lock(&self.log)
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicI64};
 use std::time::{Duration, Instant};
 
+use leno_context::user::lock;
 use rusqlite::config::DbConfig;
 use rusqlite::{
     Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params,
@@ -146,11 +147,11 @@ impl Connections {
 
     /// Until someone has written, a time has come, or it has taken long enough.
     pub(super) fn wait(&self, most: Duration) -> rusqlite::Result<()> {
-        let kinds = self.kinds.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
+        let kinds = lock(&self.kinds).clone();
         let begun = Instant::now();
         loop {
             let (version, due) = self.look(&kinds)?;
-            let mut seen = self.seen.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            let mut seen = lock(&self.seen);
             if std::mem::replace(&mut *seen, version) != version {
                 return Ok(());
             }
@@ -166,7 +167,7 @@ impl Connections {
 
     /// A number that changes whenever the file does, and the next time at which one is due.
     fn look(&self, kinds: &[String]) -> rusqlite::Result<(i64, i64)> {
-        let reader = self.reader.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let reader = lock(&self.reader);
         let version = reader.query_row("PRAGMA data_version", [], |row| row.get(0))?;
         let sql = "SELECT due FROM leno_session WHERE kind = ?1 AND due > ?2 AND due <= ?3 ORDER BY due LIMIT 1";
         let (mut next, now) = (FAR, now());

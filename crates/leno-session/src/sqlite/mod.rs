@@ -27,7 +27,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use leno_context::user::Section;
+use leno_context::user::lock;
 use leno_kernel::blocking;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Params, params};
 
@@ -97,8 +97,7 @@ impl Sqlite {
                 Ok(Ok(()))
             })?
             .map_err(|found| StoreError::Version { found, known: schema::VERSION })?;
-        let writer = store.0.writer.lock();
-        writer.unwrap_or_else(|poisoned| poisoned.into_inner()).has_tables();
+        lock(&store.0.writer).has_tables();
         Ok(store)
     }
 
@@ -124,9 +123,7 @@ impl Sqlite {
     ) -> Result<T> {
         let connections = self.0.clone();
         blocking(move || {
-            let mut writer =
-                connections.writer.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            let _section = Section::open();
+            let mut writer = lock(&connections.writer);
             let (transaction, places) = writer.transaction(lasts)?;
             let result = work(&transaction, places)?;
             transaction.commit()?;
@@ -141,8 +138,7 @@ impl Sqlite {
     ) -> Result<T> {
         let connections = self.0.clone();
         blocking(move || {
-            let reader = connections.reader.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            let _section = Section::open();
+            let reader = lock(&connections.reader);
             work(&reader)
         })
         .map_err(|error| told(&error))
@@ -218,7 +214,7 @@ impl Store for Sqlite {
     fn lease(&self, want: &Want) -> Result<Vec<Lease>> {
         text::of_want(want)?;
         let kinds = want.build.iter().map(|known| known.kind.clone()).collect();
-        *self.0.kinds.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = kinds;
+        *lock(&self.0.kinds) = kinds;
         // Without a look first, workers that have nothing to do would keep the others from writing.
         if !self.0.is_busy.load(Relaxed) {
             let looked = want.clone();
