@@ -284,7 +284,9 @@ impl LocalSystem {
         let _stopping = Stopping(self.core());
         while self.core().tasks.live() > 0 {
             self.core().cancel_all();
-            self.run_core(|core| core.tasks.live() == 0);
+            if self.run_core(|core| core.tasks.live() == 0) == Stop::Quiescent {
+                self.core().refuse_circle();
+            }
         }
     }
 

@@ -3,7 +3,9 @@
 use core::time::Duration;
 use std::sync::Arc;
 
-use super::{Core, Membership, Task};
+use leno_context::unwind;
+
+use super::{Core, Exit, Membership, Task};
 use crate::ledger::Verdict;
 use crate::mailbox::Message;
 use crate::policy::{Candidate, Choice, ChoiceKind, Hint, Why};
@@ -73,6 +75,9 @@ impl Core {
             }
             let deadline = self.timers.borrow().next();
             if let Some(Membership { team, place }) = &self.team {
+                if team.is_stopping() {
+                    self.refuse_circle();
+                }
                 if !team.rob(*place, self) {
                     team.rest(*place, self.is_empty(), || self.left(), || self.idle(deadline));
                 }
@@ -275,6 +280,22 @@ impl Core {
         let all: Vec<_> = self.tasks.iter().map(|(co, _)| co).collect();
         for co in all {
             self.cancel(co, Outcome::Exited);
+        }
+    }
+
+    /// Nobody can run, and all are to exit. Ends the process if all that are left wait in scopes, deaf to that: they wait
+    /// for each other, since a scope's children are of its core, and none of these scopes may end before its children.
+    pub(crate) fn refuse_circle(&self) {
+        let waits_in_scope = |(_, task): (Co, &Task)| {
+            task.state() == State::Parked(Reason::Children)
+                && task.masked.get() > 0
+                && task.exit.get() != Exit::No
+        };
+        if self.tasks.live() > 0 && self.tasks.iter().all(waits_in_scope) {
+            unwind::give_up(
+                "coroutines of a system cannot be ended: each waits in a scope for a child that waits for it, because \
+                 one of them has resumed or dropped a generator around the scope of another",
+            );
         }
     }
 

@@ -80,6 +80,7 @@ impl Drop for Guard {
 /// with a stack runs the calling code, or while its stack unwinds. Aborts the process, with a
 /// message, when a child cannot be ended: a child in which its own scope ends, because it resumes or drops the
 /// generator around that, or one whose scope is in a generator that ends or is dropped where the scope's system does not run.
+/// Children that wait for each other in that way, each in a scope of its own, do so until their system is dropped.
 ///
 /// # Examples
 /// ```

@@ -327,6 +327,51 @@ fn ends_in_its_child(drops: bool) {
     let _deadlock = system.run();
 }
 
+/// A child of a scope, which waits in a scope of its own for a child that ends the first scope.
+fn waits_in_a_circle(tell: impl Fn() + 'static) {
+    let kept: Rc<RefCell<Option<Coroutine<(), (), ()>>>> = Rc::default();
+    let keeps = kept.clone();
+    let generator = Coroutine::new(move |co: &leno_coroutine::Suspender<(), ()>, ()| {
+        scope(|outer| {
+            drop(outer.spawn(|| {
+                scope(|inner| {
+                    drop(inner.spawn(|| {
+                        let generator = kept.take().expect("it is there");
+                        tell();
+                        drop(generator);
+                    }));
+                });
+            }));
+            co.suspend(());
+        });
+    });
+    generator.resume(());
+    keeps.replace(Some(generator));
+    park(Reason::Children);
+}
+
+#[test]
+fn a_local_system_whose_scopes_wait_for_each_other_ends_the_process_when_it_is_dropped() {
+    let name =
+        "a_local_system_whose_scopes_wait_for_each_other_ends_the_process_when_it_is_dropped";
+    ends_the_process(name, "each waits in a scope for a child that waits for it", || {
+        let system = LocalSystem::builder().virtual_time().build();
+        drop(system.spawn(|| waits_in_a_circle(|| ())));
+        assert!(system.run().is_err(), "a deadlock, as long as it is not dropped");
+    });
+}
+
+#[test]
+fn a_system_whose_scopes_wait_for_each_other_ends_the_process_when_it_is_dropped() {
+    let name = "a_system_whose_scopes_wait_for_each_other_ends_the_process_when_it_is_dropped";
+    ends_the_process(name, "each waits in a scope for a child that waits for it", || {
+        let system = leno_kernel::System::builder().cores(2).build().unwrap();
+        let (tell, told) = std::sync::mpsc::channel();
+        drop(system.spawn(move || waits_in_a_circle(move || tell.send(()).unwrap())));
+        told.recv().unwrap();
+    });
+}
+
 #[test]
 fn a_child_that_drops_the_generator_around_its_scope_ends_the_process() {
     let name = "a_child_that_drops_the_generator_around_its_scope_ends_the_process";
