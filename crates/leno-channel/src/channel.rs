@@ -16,7 +16,7 @@ const BATCH: usize = 8;
 /// What both ends refer to.
 #[repr(C)]
 pub(crate) struct Channel<T, F: Flavour> {
-    exchange: F::Lock<Exchange<T>>,
+    exchange: F::Cell<Exchange<T>>,
     pub(crate) object: Object,
     /// It has room for a batch.
     pub(crate) is_streamed: bool,
@@ -68,13 +68,13 @@ impl<T, F: Flavour> Channel<T, F> {
         let object = F::object();
         let sign = Sign::new(object);
         sign.set_ends(1, 1);
-        let exchange = F::guard(Exchange::new(capacity, object));
+        let exchange = F::new(Exchange::new(capacity, object));
         Channel { object, is_streamed: capacity >= BATCH, sign, exchange }
     }
 
     #[inline(always)]
     pub(crate) fn lock(&self) -> F::Guard<'_, Exchange<T>> {
-        F::lock(&self.exchange, &self.is_streamed)
+        F::lock(&self.exchange, self.is_streamed)
     }
 
     /// Has the policy say whom the calling code meets of those who wait there, if several do. It is code of a

@@ -5,27 +5,18 @@
 //! mutex. Locks are held for a few instructions, never while anyone waits or code of a user runs: a policy is
 //! asked before (`Channel::asked`), wakers and values are dropped after.
 
-use core::cell::{RefCell, RefMut};
-use core::ops::{Deref, DerefMut};
+use core::ops::Deref;
 use core::task::Context;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use leno_context::Here;
+use leno_kernel::queue::Lock;
+pub use leno_kernel::queue::{Local, Shared};
 use leno_kernel::{Object, Waiter};
 
-use crate::sync::{Held, Mutex, MutexGuard, lock};
-
-/// For one thread: neither `Send` nor atomic.
-#[derive(Clone, Copy, Debug)]
-pub enum Local {}
-
-/// For any thread.
-#[derive(Clone, Copy, Debug)]
-pub enum Shared {}
-
 /// [`Local`] or [`Shared`].
-pub trait Flavour: Sealed + Sized + 'static {}
+pub trait Flavour: Sealed + Lock + Sized + 'static {}
 
 impl Flavour for Local {}
 impl Flavour for Shared {}
@@ -36,17 +27,9 @@ pub trait Sealed {
     const SHARED: bool;
     /// A counted reference.
     type Ref<X>: Clone + Deref<Target = X>;
-    /// Something that is used by one at a time.
-    type Lock<X>;
-    /// The right to use it.
-    type Guard<'a, X: 'a>: DerefMut<Target = X>;
 
     /// Makes a reference.
     fn refer<X>(target: X) -> Self::Ref<X>;
-    /// Makes a lock.
-    fn guard<X>(content: X) -> Self::Lock<X>;
-    /// Locks. Whether values are streamed through it matters if it is locked.
-    fn lock<'a, X>(lock: &'a Self::Lock<X>, streamed: &bool) -> Self::Guard<'a, X>;
     /// Names something new that can be waited on.
     fn object() -> Object;
     /// Who is to be woken for this future.
@@ -56,22 +39,10 @@ pub trait Sealed {
 impl Sealed for Local {
     const SHARED: bool = false;
     type Ref<X> = Here<Rc<X>>;
-    type Lock<X> = RefCell<X>;
-    type Guard<'a, X: 'a> = Held<RefMut<'a, X>>;
 
     #[inline(always)]
     fn refer<X>(target: X) -> Here<Rc<X>> {
         Here::new(Rc::new(target))
-    }
-
-    #[inline(always)]
-    fn guard<X>(content: X) -> RefCell<X> {
-        RefCell::new(content)
-    }
-
-    #[inline(always)]
-    fn lock<'a, X>(lock: &'a RefCell<X>, _streamed: &bool) -> Held<RefMut<'a, X>> {
-        Held::new(lock.borrow_mut())
     }
 
     fn object() -> Object {
@@ -88,22 +59,10 @@ impl Sealed for Local {
 impl Sealed for Shared {
     const SHARED: bool = true;
     type Ref<X> = Arc<X>;
-    type Lock<X> = Mutex<X>;
-    type Guard<'a, X: 'a> = Held<MutexGuard<'a, X>>;
 
     #[inline(always)]
     fn refer<X>(target: X) -> Arc<X> {
         Arc::new(target)
-    }
-
-    #[inline(always)]
-    fn guard<X>(content: X) -> Mutex<X> {
-        Mutex::new(content)
-    }
-
-    #[inline(always)]
-    fn lock<'a, X>(mutex: &'a Mutex<X>, streamed: &bool) -> Held<MutexGuard<'a, X>> {
-        lock(mutex, streamed)
     }
 
     fn object() -> Object {

@@ -41,6 +41,7 @@ mod mailbox;
 mod on_signal;
 mod options;
 pub mod policy;
+pub mod queue;
 #[allow(unsafe_code, reason = "the one place for it; see SAFETY.md")]
 mod raw;
 pub mod report;

@@ -15,6 +15,7 @@ use crate::io::{Flags, Interest, Readiness};
 use crate::join::Packet;
 use crate::mailbox::{Address, Mailbox, Message};
 use crate::options::{Options, Start};
+use crate::queue::{Node, Shared, Stage, WaitQueue};
 use crate::raw::closure::SendClosure;
 use crate::system::{Left, Movable, MovableBody, Rest, Team, Turn, Unstarted, Work};
 use crate::window::{Plate, Title};
@@ -125,7 +126,8 @@ fn loom_whoever_watches_is_told() {
         let bell = std::sync::Arc::new(Bell::new());
         let _watch = team.watch();
         loop {
-            team.wait_for_rest(Waiter::Thread(bell.clone()));
+            let node = std::pin::pin!(team.rest_node(Waiter::Thread(bell.clone())));
+            team.wait_for_rest(node.as_ref());
             if matches!(team.look(), Rest::Quiescent { live: 0 }) {
                 break;
             }
@@ -356,5 +358,67 @@ fn loom_a_future_that_is_cancelled_while_it_is_woken_ends_once() {
         canceller.join().unwrap();
         assert_eq!(team.movables.live(), (0, 0));
         assert!(!team.has_work(0));
+    });
+}
+
+type Numbers = WaitQueue<Shared, bool, Option<u32>, 1>;
+
+/// Hands over to the first that waits; or leaves word that it came too early.
+fn hand_over(numbers: &Numbers) {
+    let mut guard = numbers.lock(false);
+    let Some(key) = guard.first(0).map(|first| first.key) else {
+        *guard = true;
+        return;
+    };
+    let hand = |payload: &mut Option<u32>, number| *payload = Some(number);
+    let (_, waiter) = guard.settle(0, key, Stage::Met, 7, hand).expect("it is the first");
+    drop(guard);
+    waiter.into_iter().for_each(Waiter::wake);
+}
+
+/// Waits in the frame of a thread, unless it has come too late; says what it was handed. One that is `hasty` gives up
+/// at once.
+fn await_number(numbers: &Numbers, is_hasty: bool) -> Option<u32> {
+    let bell = std::sync::Arc::new(Bell::new());
+    let mut guard = numbers.lock(false);
+    if *guard {
+        return Some(7);
+    }
+    let node = std::pin::pin!(Node::new(numbers, Waiter::Thread(bell.clone()), None));
+    guard.link(0, node.as_ref());
+    drop(guard);
+    if !is_hasty {
+        bell.wait();
+    }
+    let mut guard = numbers.lock(false);
+    guard.unlink(node.handle());
+    guard.payload(node.handle()).take()
+}
+
+#[test]
+fn loom_who_waits_in_a_queue_is_settled_and_woken() {
+    loom::model(|| {
+        let numbers = Arc::new(Numbers::new(false));
+        let other = numbers.clone();
+        let partner = thread::spawn(move || hand_over(&other));
+        assert_eq!(await_number(&numbers, false), Some(7));
+        partner.join().unwrap();
+        assert!(numbers.lock(false).is_empty(0));
+    });
+}
+
+#[test]
+fn loom_who_gives_up_in_a_queue_was_settled_or_is_gone() {
+    loom::model(|| {
+        let numbers = Arc::new(Numbers::new(false));
+        let others = [numbers.clone(), numbers.clone()];
+        let [hasty, partner] = others;
+        let hasty = thread::spawn(move || await_number(&hasty, true));
+        let partner = thread::spawn(move || hand_over(&partner));
+        let had = hasty.join().unwrap();
+        partner.join().unwrap();
+        let came_too_early = *numbers.lock(false);
+        assert!(numbers.lock(false).is_empty(0));
+        assert!(had.is_some() || came_too_early, "what is handed over is had");
     });
 }

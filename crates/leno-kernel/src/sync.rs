@@ -6,15 +6,9 @@ use core::ops::{Deref, DerefMut};
 use leno_context::user::Section;
 
 #[cfg(not(loom))]
-use std::sync::MutexGuard;
-
-#[cfg(loom)]
-use loom::sync::MutexGuard;
-
-#[cfg(not(loom))]
 pub(crate) use std::{
     sync::{
-        Mutex,
+        Mutex, MutexGuard,
         atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence},
     },
     thread::{Thread, current as current_thread, park, park_timeout},
@@ -23,7 +17,7 @@ pub(crate) use std::{
 #[cfg(loom)]
 pub(crate) use loom::{
     sync::{
-        Mutex,
+        Mutex, MutexGuard,
         atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence},
     },
     thread::{Thread, current as current_thread, park},

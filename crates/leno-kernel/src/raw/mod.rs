@@ -7,6 +7,7 @@ pub(crate) mod epoll;
 pub(crate) mod future;
 pub(crate) mod lent;
 pub(crate) mod plates;
+pub(crate) mod queue;
 pub(crate) mod scope;
 #[cfg(target_os = "linux")]
 pub(crate) mod signal;

@@ -10,6 +10,7 @@ pub(crate) use pile::{Unstarted, Work};
 pub(crate) use team::{Left, Rest, Team};
 
 use core::panic::Location;
+use core::pin::pin;
 use core::time::Duration;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -366,7 +367,8 @@ impl System {
         let _watch = self.team.watch();
         loop {
             // In this order: a rest that begins after the look wakes us.
-            self.team.wait_for_rest(waiter.clone());
+            let node = pin!(self.team.rest_node(waiter.clone()));
+            self.team.wait_for_rest(node.as_ref());
             if let Rest::Quiescent { live } = self.team.look() {
                 let report = self.report();
                 return match live {

@@ -19,6 +19,7 @@ mod local;
 mod log;
 mod movable;
 mod policies;
+mod queue;
 mod rules;
 mod scope;
 mod sections;

@@ -16,3 +16,21 @@ pub(crate) fn bounded(f: impl FnOnce() + Send + 'static) {
         _ => thread.join().unwrap(),
     }
 }
+
+/// Runs `f` in a process of its own, which has to end with `message`; `module` and `name` are
+/// those of the calling test.
+#[track_caller]
+pub(crate) fn ends_the_process(module: &str, name: &str, message: &str, f: impl FnOnce()) {
+    const INSIDE: &str = "LENO_KERNEL_ENDS";
+    if std::env::var(INSIDE).is_ok_and(|inside| inside == name) {
+        f();
+        return;
+    }
+    let path = format!("{module}::{name}");
+    let (_, test) = path.split_once("::").expect("a crate's name is before it");
+    let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+    let child = child.args([test, "--exact", "--nocapture"]).env(INSIDE, name);
+    let output = child.output().unwrap();
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && words.contains(message), "{}: {words}", output.status);
+}

@@ -1,6 +1,7 @@
 //! Scopes leave when their children have ended, whatever user code does meanwhile.
 #![cfg(not(any(loom, leno_baton)))]
 
+use super::support::ends_the_process;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -226,44 +227,33 @@ fn an_untaken_result_whose_drop_panics_leaves_its_scope() {
     assert_eq!(owner.join().unwrap(), (2, "the result's drop"));
 }
 
-/// Runs `f` in a process of its own, which has to end with `message`; `name` is the calling test's.
-fn ends_the_process(name: &str, message: &str, f: impl FnOnce()) {
-    const INSIDE: &str = "LENO_KERNEL_ENDS";
-    if std::env::var(INSIDE).is_ok_and(|inside| inside == name) {
-        f();
-        return;
-    }
-    let path = format!("{}::{name}", module_path!());
-    let (_, test) = path.split_once("::").expect("a crate's name is before it");
-    let mut child = std::process::Command::new(std::env::current_exe().unwrap());
-    let child = child.args([test, "--exact", "--nocapture"]).env(INSIDE, name);
-    let output = child.output().unwrap();
-    let words = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success() && words.contains(message), "{}: {words}", output.status);
-}
-
 /// The scope must not end before its child, which only its system could run, and nobody runs that.
 #[test]
 fn a_scope_that_ends_outside_of_its_system_with_a_child_ends_the_process() {
     let name = "a_scope_that_ends_outside_of_its_system_with_a_child_ends_the_process";
-    ends_the_process(name, "a scope of the kernel ends outside of its system", || {
-        let system = LocalSystem::builder().virtual_time().build();
-        let kept: Rc<RefCell<Option<Coroutine<(), (), ()>>>> = Rc::default();
-        let keeps = kept.clone();
-        drop(system.spawn(move || {
-            let generator = Coroutine::new(|co: &leno_coroutine::Suspender<(), ()>, ()| {
-                scope(|s| {
-                    drop(s.spawn(|| park(Reason::Children)));
-                    co.suspend(());
+    ends_the_process(
+        module_path!(),
+        name,
+        "a scope of the kernel ends outside of its system",
+        || {
+            let system = LocalSystem::builder().virtual_time().build();
+            let kept: Rc<RefCell<Option<Coroutine<(), (), ()>>>> = Rc::default();
+            let keeps = kept.clone();
+            drop(system.spawn(move || {
+                let generator = Coroutine::new(|co: &leno_coroutine::Suspender<(), ()>, ()| {
+                    scope(|s| {
+                        drop(s.spawn(|| park(Reason::Children)));
+                        co.suspend(());
+                    });
                 });
-            });
-            generator.resume(());
-            yield_now();
-            keeps.replace(Some(generator));
-        }));
-        let _deadlock = system.run();
-        drop(kept.take());
-    });
+                generator.resume(());
+                yield_now();
+                keeps.replace(Some(generator));
+            }));
+            let _deadlock = system.run();
+            drop(kept.take());
+        },
+    );
 }
 
 /// Drops a generator.
@@ -281,26 +271,32 @@ impl Drop for Drops<'_> {
 fn a_child_that_drops_the_generator_around_its_scope_while_it_unwinds_ends_the_process() {
     let name =
         "a_child_that_drops_the_generator_around_its_scope_while_it_unwinds_ends_the_process";
-    ends_the_process(name, "children of a scope of the kernel cannot be ended", || {
-        let system = LocalSystem::builder().virtual_time().build();
-        let kept: Rc<RefCell<Option<Coroutine<(), (), ()>>>> = Rc::default();
-        let keeps = kept.clone();
-        drop(system.spawn(move || {
-            let generator = Coroutine::new(move |co: &leno_coroutine::Suspender<(), ()>, ()| {
-                scope(|s| {
-                    drop(s.spawn(|| {
-                        let _drops = Drops(&kept);
-                        panic!("a child panics");
-                    }));
-                    co.suspend(());
-                });
-            });
-            generator.resume(());
-            keeps.replace(Some(generator));
-            park(Reason::Children);
-        }));
-        let _deadlock = system.run();
-    });
+    ends_the_process(
+        module_path!(),
+        name,
+        "children of a scope of the kernel cannot be ended",
+        || {
+            let system = LocalSystem::builder().virtual_time().build();
+            let kept: Rc<RefCell<Option<Coroutine<(), (), ()>>>> = Rc::default();
+            let keeps = kept.clone();
+            drop(system.spawn(move || {
+                let generator =
+                    Coroutine::new(move |co: &leno_coroutine::Suspender<(), ()>, ()| {
+                        scope(|s| {
+                            drop(s.spawn(|| {
+                                let _drops = Drops(&kept);
+                                panic!("a child panics");
+                            }));
+                            co.suspend(());
+                        });
+                    });
+                generator.resume(());
+                keeps.replace(Some(generator));
+                park(Reason::Children);
+            }));
+            let _deadlock = system.run();
+        },
+    );
 }
 
 /// A scope whose end is left to its own child, which waits for itself then.
@@ -354,32 +350,42 @@ fn waits_in_a_circle(tell: impl Fn() + 'static) {
 fn a_local_system_whose_scopes_wait_for_each_other_ends_the_process_when_it_is_dropped() {
     let name =
         "a_local_system_whose_scopes_wait_for_each_other_ends_the_process_when_it_is_dropped";
-    ends_the_process(name, "each waits in a scope for a child that waits for it", || {
-        let system = LocalSystem::builder().virtual_time().build();
-        drop(system.spawn(|| waits_in_a_circle(|| ())));
-        assert!(system.run().is_err(), "a deadlock, as long as it is not dropped");
-    });
+    ends_the_process(
+        module_path!(),
+        name,
+        "each waits in a scope for a child that waits for it",
+        || {
+            let system = LocalSystem::builder().virtual_time().build();
+            drop(system.spawn(|| waits_in_a_circle(|| ())));
+            assert!(system.run().is_err(), "a deadlock, as long as it is not dropped");
+        },
+    );
 }
 
 #[test]
 fn a_system_whose_scopes_wait_for_each_other_ends_the_process_when_it_is_dropped() {
     let name = "a_system_whose_scopes_wait_for_each_other_ends_the_process_when_it_is_dropped";
-    ends_the_process(name, "each waits in a scope for a child that waits for it", || {
-        let system = leno_kernel::System::builder().cores(2).build().unwrap();
-        let (tell, told) = std::sync::mpsc::channel();
-        drop(system.spawn(move || waits_in_a_circle(move || tell.send(()).unwrap())));
-        told.recv().unwrap();
-    });
+    ends_the_process(
+        module_path!(),
+        name,
+        "each waits in a scope for a child that waits for it",
+        || {
+            let system = leno_kernel::System::builder().cores(2).build().unwrap();
+            let (tell, told) = std::sync::mpsc::channel();
+            drop(system.spawn(move || waits_in_a_circle(move || tell.send(()).unwrap())));
+            told.recv().unwrap();
+        },
+    );
 }
 
 #[test]
 fn a_child_that_drops_the_generator_around_its_scope_ends_the_process() {
     let name = "a_child_that_drops_the_generator_around_its_scope_ends_the_process";
-    ends_the_process(name, "and so waits for itself", || ends_in_its_child(true));
+    ends_the_process(module_path!(), name, "and so waits for itself", || ends_in_its_child(true));
 }
 
 #[test]
 fn a_child_in_which_its_own_scope_ends_ends_the_process() {
     let name = "a_child_in_which_its_own_scope_ends_ends_the_process";
-    ends_the_process(name, "and so waits for itself", || ends_in_its_child(false));
+    ends_the_process(module_path!(), name, "and so waits for itself", || ends_in_its_child(false));
 }

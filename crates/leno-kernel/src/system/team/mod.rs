@@ -28,6 +28,7 @@
 
 mod rest;
 
+use rest::Resting;
 pub(crate) use rest::{Left, Rest};
 
 use std::sync::Arc;
@@ -46,7 +47,7 @@ use crate::sync::{
     fence, lock,
 };
 use crate::window::Title;
-use crate::{Co, Name, Object, RealTime, Waiter, world};
+use crate::{Co, Name, Object, RealTime, world};
 
 /// See the module.
 pub(crate) struct Team {
@@ -67,7 +68,7 @@ pub(crate) struct Team {
     stopping: AtomicBool,
     /// How many wait for quiescence, and who is to be woken when all are idle.
     watched: AtomicUsize,
-    waiters: Mutex<Vec<Waiter>>,
+    resting: Resting,
 }
 
 /// What a team knows of one core.
@@ -132,7 +133,7 @@ impl Team {
             roused: AtomicUsize::new(0),
             stopping: AtomicBool::new(false),
             watched: AtomicUsize::new(0),
-            waiters: Mutex::new(Vec::new()),
+            resting: Resting::new(()),
         }
     }
 

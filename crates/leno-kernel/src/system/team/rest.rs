@@ -16,11 +16,14 @@
 //! The race it must win: a core that has told before, and looks at T1 just before B1. Then B2 may see
 //! the old `told`, and nobody rings; but T2 is after B2 then, and so T3 sees B1.
 
+use core::pin::Pin;
+
 use super::Team;
 use crate::Waiter;
+use crate::queue::{self, Shared, Stage, WaitQueue};
 use crate::sync::{
     Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst},
-    fence, lock,
+    fence,
 };
 use crate::system::movables::Still;
 use crate::{user, world};
@@ -35,6 +38,11 @@ pub(crate) struct Left {
     /// How many messages it has read.
     pub(crate) read: usize,
 }
+
+/// Those who wait for the team to become idle, in one line.
+pub(crate) type Resting = WaitQueue<Shared, (), (), 1>;
+/// One of them.
+pub(crate) type RestNode<'a> = queue::Node<'a, Shared, (), (), 1>;
 
 /// Someone waits for quiescence.
 pub(crate) struct Watch<'a>(&'a Team);
@@ -98,9 +106,14 @@ impl Team {
         self.rouse(place);
     }
 
-    /// Leaves a waiter that is woken when the team next becomes idle.
-    pub(crate) fn wait_for_rest(&self, waiter: Waiter) {
-        lock(&self.waiters).push(waiter);
+    /// Makes a node of the calling code, to be pinned in its frame.
+    pub(crate) fn rest_node(&self, waiter: Waiter) -> RestNode<'_> {
+        queue::Node::new(&self.resting, waiter, ())
+    }
+
+    /// Has a node wait until the team next becomes idle, or until it is dropped.
+    pub(crate) fn wait_for_rest<'a>(&'a self, node: Pin<&RestNode<'a>>) {
+        self.resting.lock(false).link(0, node);
     }
 
     /// Lets cores tell what they have when they rest, as long as the result lives.
@@ -113,7 +126,7 @@ impl Team {
     }
 
     pub(crate) fn wake_waiters(&self) {
-        let waiters = core::mem::take(&mut *lock(&self.waiters));
+        let waiters = self.resting.lock(false).settle_all(0, Stage::Met);
         user::wake_all(waiters);
     }
 

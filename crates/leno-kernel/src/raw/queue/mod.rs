@@ -1,0 +1,452 @@
+//! Nodes of a wait queue: where they lie, and who may touch them. [`crate::queue`] has the protocol.
+//!
+//! A node lies in the frame of the code that waits ([`Node`], pinned), or on the heap if its owner has no
+//! frame that stays ([`HeapNode`]). The queue links nodes by raw pointers.
+//!
+//! Claims:
+//! - A node that is linked is live. Its owner is a [`Node`], which is pinned and unlinks it when it is dropped, or
+//!   a [`HeapNode`], whose memory is freed by the queue alone, after its owner has given it back. A node whose owner
+//!   is forgotten keeps its memory: the heap's, or that of a stack that nobody gets again.
+//! - The fields of a node are used by whoever holds the lock of its queue: only a [`Guard`] gives access, and a
+//!   [`Handle`] is refused by the guard of another queue. `is_linked` of a [`Node`] is its owner's alone.
+//! - While a node is linked there are shared references to it only; all its fields are cells. [`PhantomPinned`] keeps
+//!   the `&mut` of a destructor from being exclusive.
+//! - A reference to a payload borrows the guard, exclusively if it is `&mut`. A [`Key`] is compared with the
+//!   addresses of linked nodes and never followed itself.
+
+mod node;
+
+use core::cell::Cell;
+use core::ops::{Deref, DerefMut};
+use core::pin::Pin;
+use core::ptr::{self, NonNull, null};
+
+use leno_context::unwind;
+
+pub use self::node::Key;
+use self::node::{Inner, OUT, Raw};
+use crate::queue::{Lock, Stage};
+use crate::{Co, Waiter, user};
+
+/// State, and `N` lines of those who wait for it to change, behind one lock.
+///
+/// `S` is the state, `P` what each that waits brings along or is handed. See [the module](crate::queue).
+pub struct WaitQueue<L: Lock, S, P, const N: usize> {
+    inner: L::Cell<Inner<S, P, N>>,
+}
+
+impl<L: Lock, S, P, const N: usize> WaitQueue<L, S, P, N> {
+    /// Makes a queue in which nobody waits.
+    pub fn new(state: S) -> Self {
+        const { assert!(N < OUT as usize, "so many lines have no number") }
+        WaitQueue { inner: L::new(Inner::new(state)) }
+    }
+
+    /// Locks it. `looks_away`: if another has the lock, wait a moment before the next try; for queues through which
+    /// much is passed at a time.
+    #[inline(always)]
+    #[track_caller]
+    pub fn lock(&self, looks_away: bool) -> Guard<'_, L, S, P, N> {
+        Guard { held: L::lock(&self.inner, looks_away), queue: self }
+    }
+}
+
+/// The lock of a [`WaitQueue`]: access to its state and to those who wait. A critical section: no user code runs
+/// while there is one.
+pub struct Guard<'c, L: Lock, S, P, const N: usize> {
+    held: L::Guard<'c, Inner<S, P, N>>,
+    queue: &'c WaitQueue<L, S, P, N>,
+}
+
+impl<L: Lock, S, P, const N: usize> Deref for Guard<'_, L, S, P, N> {
+    type Target = S;
+
+    #[inline(always)]
+    fn deref(&self) -> &S {
+        &self.held.state
+    }
+}
+
+impl<L: Lock, S, P, const N: usize> DerefMut for Guard<'_, L, S, P, N> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut S {
+        &mut self.held.state
+    }
+}
+
+/// One that waits, as seen by others.
+pub struct Waiting<'g, P> {
+    /// Its name while it is in a line.
+    pub key: Key,
+    /// How it is woken, if that was not done.
+    pub waiter: Option<&'g Waiter>,
+    /// What it brings along.
+    pub payload: &'g P,
+}
+
+impl<'g, P> Waiting<'g, P> {
+    /// # Safety
+    /// The lock of its queue is held for `'g`, and nothing is changed meanwhile.
+    #[inline(always)]
+    unsafe fn of(node: &'g Raw<P>) -> Self {
+        // SAFETY: by the contract.
+        let waiter = unsafe { node.waiter() };
+        // SAFETY: by the contract.
+        let payload = unsafe { node.payload() };
+        Waiting { key: Key::of(node), waiter: waiter.as_ref(), payload }
+    }
+}
+
+impl<'c, L: Lock, S, P, const N: usize> Guard<'c, L, S, P, N> {
+    /// Whether nobody is in a line.
+    #[inline(always)]
+    pub fn is_empty(&self, line: usize) -> bool {
+        self.held.lines[line].first.is_null()
+    }
+
+    /// Whether two or more are in a line.
+    #[inline(always)]
+    pub fn has_several(&self, line: usize) -> bool {
+        !ptr::eq(self.held.lines[line].first, self.held.lines[line].last)
+    }
+
+    /// Returns those of a line, the first come first.
+    pub fn iter(&self, line: usize) -> impl Iterator<Item = Waiting<'_, P>> {
+        let mut node = null();
+        core::iter::from_fn(move || {
+            node = self.held.after(line, node);
+            // SAFETY: a linked node is live.
+            let node = unsafe { node.as_ref() }?;
+            // SAFETY: `self` is borrowed.
+            Some(unsafe { Waiting::of(node) })
+        })
+    }
+
+    /// Returns one of a line. It takes as long as it stands far behind.
+    #[inline(always)]
+    pub fn get(&self, line: usize, key: Key) -> Option<Waiting<'_, P>> {
+        // SAFETY: `self` is borrowed.
+        self.held.find(line, key).map(|node| unsafe { Waiting::of(node) })
+    }
+
+    /// Returns the first of a line.
+    #[inline(always)]
+    pub fn first(&self, line: usize) -> Option<Waiting<'_, P>> {
+        // SAFETY: a linked node is live.
+        let node = unsafe { self.held.lines[line].first.as_ref() }?;
+        // SAFETY: `self` is borrowed.
+        Some(unsafe { Waiting::of(node) })
+    }
+
+    /// Ends the wait of one of a line: takes it out, says how, and has `hand` give it `value`, or take what it brings.
+    /// Returns what `hand` does, and how to wake it. `hand` runs under the lock: it is no user code, and does not panic.
+    ///
+    /// # Errors
+    /// `value`, if it is not in that line.
+    #[inline(always)]
+    pub fn settle<V, R>(
+        &mut self,
+        line: usize,
+        key: Key,
+        stage: Stage,
+        value: V,
+        hand: impl FnOnce(&mut P, V) -> R,
+    ) -> Result<(R, Option<Waiter>), V> {
+        let inner = &mut *self.held;
+        let Some(node) = inner.find(line, key) else { return Err(value) };
+        // SAFETY: a linked node is live, also while its queue is borrowed for something else.
+        let node = unsafe { &*ptr::from_ref(node) };
+        Inner::<S, P, N>::unlink(&mut inner.lines, node);
+        node.stage.set(stage);
+        // SAFETY: the lock is held and borrowed exclusively, and nothing else of the node is borrowed.
+        let waiter = unsafe { node.waiter_mut() };
+        // SAFETY: as above.
+        let payload = unsafe { node.payload_mut() };
+        let waiter = waiter.take().filter(|_| !leno_context::is_planted("queue-wake"));
+        Ok((hand(payload, value), waiter))
+    }
+
+    /// The same for the only one in a line, if that is a coroutine and `is_plain` says so: the usual case, in few
+    /// instructions.
+    ///
+    /// # Errors
+    /// `value`, if it is not that case.
+    #[inline(always)]
+    pub fn settle_only<V, R>(
+        &mut self,
+        line: usize,
+        is_plain: impl FnOnce(&P) -> bool,
+        value: V,
+        hand: impl FnOnce(&mut P, V) -> R,
+    ) -> Result<(R, Co), V> {
+        let line = &mut self.held.lines[line];
+        let first = line.first;
+        // SAFETY: a linked node is live.
+        let Some(node) = (unsafe { first.as_ref() }) else { return Err(value) };
+        if !ptr::eq(first, line.last) {
+            return Err(value);
+        }
+        // SAFETY: as in `settle`.
+        let waiter = unsafe { node.waiter_mut() };
+        // SAFETY: as above.
+        let payload = unsafe { node.payload_mut() };
+        let Some(Waiter::Co(co)) = *waiter else { return Err(value) };
+        if !is_plain(payload) {
+            return Err(value);
+        }
+        // A number, which needs no destructor.
+        core::mem::forget(waiter.take());
+        (line.first, line.last) = (null(), null());
+        node.line.set(OUT);
+        node.stage.set(Stage::Met);
+        Ok((hand(payload, value), co))
+    }
+
+    /// Ends the waits of all in a line, and says how. Returns how to wake them, the first come first.
+    pub fn settle_all(&mut self, line: usize, stage: Stage) -> Vec<Waiter> {
+        let mut waiters = Vec::new();
+        while let Some(key) = self.first(line).map(|first| first.key) {
+            let Ok(((), waiter)) = self.settle(line, key, stage, (), |_, ()| ()) else { break };
+            waiters.extend(waiter);
+        }
+        waiters
+    }
+
+    /// Takes one out of a line, and leaves it at that: its wait was ended elsewhere.
+    pub fn remove(&mut self, line: usize, key: Key) {
+        let inner = &mut *self.held;
+        if let Some(node) = inner.find(line, key) {
+            // SAFETY: as in `settle`.
+            let node = unsafe { &*ptr::from_ref(node) };
+            Inner::<S, P, N>::unlink(&mut inner.lines, node);
+        }
+    }
+
+    /// Takes the waiter of one that stays in its line.
+    pub fn take_waiter(&mut self, line: usize, key: Key) -> Option<Waiter> {
+        let node = self.held.find(line, key)?;
+        // SAFETY: the lock is held, and nothing of the node is borrowed.
+        unsafe { node.waiter_mut() }.take()
+    }
+
+    /// Has a pinned node wait at the end of a line.
+    ///
+    /// # Panics
+    /// If it is of another queue, or has been linked before.
+    #[inline(always)]
+    pub fn link(&mut self, line: usize, node: Pin<&Node<'c, L, S, P, N>>) {
+        let node = node.get_ref();
+        self.check(node.queue);
+        assert!(!node.was_linked.replace(true), "a node waits once");
+        // SAFETY: it is in no line. It is pinned, and unlinks itself before it goes.
+        unsafe { self.held.link(line, &node.raw) };
+        node.is_linked.set(true);
+    }
+
+    /// Has one on the heap wait at the end of a line.
+    pub fn link_on_heap(
+        &mut self,
+        line: usize,
+        waiter: Waiter,
+        payload: P,
+    ) -> HeapNode<'c, L, S, P, N> {
+        let inner = &mut *self.held;
+        let node = match NonNull::new(inner.spares.first) {
+            None => NonNull::from(Box::leak(Box::new(Raw::new(waiter, payload)))),
+            Some(spare) => {
+                // SAFETY: the memory of a node, whose first field is the link.
+                inner.spares.first = unsafe { spare.cast::<*mut u8>().read() };
+                let spare = spare.cast::<Raw<P>>();
+                // SAFETY: as above; nobody else has it, and there is nothing in it.
+                unsafe { spare.write(Raw::new(waiter, payload)) };
+                spare
+            }
+        };
+        // SAFETY: it is in no line, and is freed by the queue only, from among the spare ones.
+        let raw = unsafe { node.as_ref() };
+        // SAFETY: as above.
+        unsafe { inner.link(line, raw) };
+        HeapNode { node: Pointer(node), queue: self.queue }
+    }
+
+    /// Ends the wait of one on the heap, however that stands. Returns what it holds; dropping that is user code.
+    #[inline(always)]
+    pub fn leave(&mut self, own: HeapNode<'c, L, S, P, N>) -> Left<P> {
+        self.check(own.queue);
+        let spare = own.node.0;
+        core::mem::forget(own);
+        // SAFETY: it is live until its owner gives it back, here.
+        let node = unsafe { spare.as_ref() };
+        let inner = &mut *self.held;
+        Inner::<S, P, N>::unlink(&mut inner.lines, node);
+        let stage = node.stage.get();
+        // SAFETY: the lock is held. It is not used again: the node is a spare one from now on.
+        let waiter = unsafe { node.waiter.get().read() };
+        // SAFETY: as above.
+        let payload = unsafe { node.payload.get().read() };
+        node.next.set(inner.spares.first.cast_const().cast());
+        inner.spares.first = spare.as_ptr().cast();
+        Left { stage, waiter, payload }
+    }
+
+    #[inline(always)]
+    fn check(&self, queue: &WaitQueue<L, S, P, N>) {
+        assert!(ptr::eq(self.queue, queue), "a node of another queue");
+    }
+
+    /// Returns what has become of a wait.
+    #[inline(always)]
+    pub fn stage(&self, at: Handle<'_, 'c, L, S, P, N>) -> Stage {
+        self.check(at.queue);
+        at.raw.stage.get()
+    }
+
+    /// Takes one's own node out of its line, if it is there. Then its destructor needs no lock.
+    #[inline(always)]
+    pub fn unlink(&mut self, at: Handle<'_, 'c, L, S, P, N>) {
+        self.check(at.queue);
+        if let Some(is_linked) = at.is_linked {
+            is_linked.set(false);
+        }
+        Inner::<S, P, N>::unlink(&mut self.held.lines, at.raw);
+    }
+
+    /// Returns what one's own node brings along, or was handed.
+    #[inline(always)]
+    pub fn payload<'g>(&'g mut self, at: Handle<'g, 'c, L, S, P, N>) -> &'g mut P {
+        self.check(at.queue);
+        // SAFETY: the lock is held and borrowed exclusively, and the node as long.
+        unsafe { at.raw.payload_mut() }
+    }
+
+    /// Returns how one's own node is woken, if that was not done.
+    pub fn waiter<'g>(&'g self, at: Handle<'g, 'c, L, S, P, N>) -> Option<&'g Waiter> {
+        self.check(at.queue);
+        // SAFETY: the lock is held and borrowed, and the node as long.
+        unsafe { at.raw.waiter() }.as_ref()
+    }
+
+    /// Has another waiter woken from now on. Returns the old one; dropping it is user code.
+    pub fn set_waiter(&mut self, at: Handle<'_, 'c, L, S, P, N>, new: Waiter) -> Option<Waiter> {
+        self.check(at.queue);
+        // SAFETY: the lock is held and borrowed exclusively.
+        unsafe { at.raw.waiter_mut() }.replace(new)
+    }
+}
+
+/// What a wait has left behind.
+pub struct Left<P> {
+    /// What had become of it.
+    pub stage: Stage,
+    /// How it would have been woken.
+    pub waiter: Option<Waiter>,
+    /// What it brought along, or was handed.
+    pub payload: P,
+}
+
+/// One's own node, for use with the guard of its queue.
+pub struct Handle<'n, 'c, L: Lock, S, P, const N: usize> {
+    raw: &'n Raw<P>,
+    queue: &'c WaitQueue<L, S, P, N>,
+    is_linked: Option<&'n Cell<bool>>,
+}
+
+impl<L: Lock, S, P, const N: usize> Clone for Handle<'_, '_, L, S, P, N> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<L: Lock, S, P, const N: usize> Copy for Handle<'_, '_, L, S, P, N> {}
+
+impl<L: Lock, S, P, const N: usize> Handle<'_, '_, L, S, P, N> {
+    /// Returns its name, as long as it is linked.
+    pub fn key(self) -> Key {
+        Key::of(self.raw)
+    }
+}
+
+/// A wait in the frame of the code that waits; unlinked when it is dropped.
+pub struct Node<'c, L: Lock, S, P, const N: usize> {
+    raw: Raw<P>,
+    queue: &'c WaitQueue<L, S, P, N>,
+    /// Whether it may still be in a line; its owner's knowledge.
+    is_linked: Cell<bool>,
+    was_linked: Cell<bool>,
+}
+
+impl<'c, L: Lock, S, P, const N: usize> Node<'c, L, S, P, N> {
+    /// Makes one that is in no line yet. Pin it, and [link](Guard::link) it.
+    #[inline(always)]
+    pub fn new(queue: &'c WaitQueue<L, S, P, N>, waiter: Waiter, payload: P) -> Self {
+        let (is_linked, was_linked) = (Cell::new(false), Cell::new(false));
+        Node { raw: Raw::new(waiter, payload), queue, is_linked, was_linked }
+    }
+
+    /// Returns it for use with a guard.
+    #[inline(always)]
+    pub fn handle(&self) -> Handle<'_, 'c, L, S, P, N> {
+        Handle { raw: &self.raw, queue: self.queue, is_linked: Some(&self.is_linked) }
+    }
+}
+
+impl<L: Lock, S, P, const N: usize> Drop for Node<'_, L, S, P, N> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if self.is_linked.get() {
+            self.leave();
+        }
+    }
+}
+
+impl<L: Lock, S, P, const N: usize> Node<'_, L, S, P, N> {
+    /// Leaves the line. If the lock cannot be had, because the calling code has it, its memory must not go.
+    #[cold]
+    fn leave(&self) {
+        if leno_context::is_planted("queue-unlink") {
+            return;
+        }
+        struct GiveUp;
+        impl Drop for GiveUp {
+            fn drop(&mut self) {
+                unwind::give_up(format_args!(
+                    "a wait ends while its own code has locked its queue"
+                ));
+            }
+        }
+        let give_up = GiveUp;
+        self.queue.lock(false).unlink(self.handle());
+        core::mem::forget(give_up);
+    }
+}
+
+struct Pointer<P>(NonNull<Raw<P>>);
+
+// SAFETY: it is followed under the lock of its queue, by those who have a reference to that.
+unsafe impl<P> Send for Pointer<P> {}
+// SAFETY: as above.
+unsafe impl<P> Sync for Pointer<P> {}
+
+/// A wait on the heap, in memory that the queue uses again; unlinked when it is dropped.
+pub struct HeapNode<'c, L: Lock, S, P, const N: usize> {
+    node: Pointer<P>,
+    queue: &'c WaitQueue<L, S, P, N>,
+}
+
+impl<'c, L: Lock, S, P, const N: usize> HeapNode<'c, L, S, P, N> {
+    /// Returns it for use with a guard.
+    #[inline(always)]
+    pub fn handle(&self) -> Handle<'_, 'c, L, S, P, N> {
+        // SAFETY: it is live until its owner gives it back.
+        Handle { raw: unsafe { self.node.0.as_ref() }, queue: self.queue, is_linked: None }
+    }
+}
+
+impl<L: Lock, S, P, const N: usize> Drop for HeapNode<'_, L, S, P, N> {
+    fn drop(&mut self) {
+        let own = HeapNode { node: Pointer(self.node.0), queue: self.queue };
+        let left = self.queue.lock(false).leave(own);
+        user::discard(left);
+    }
+}
