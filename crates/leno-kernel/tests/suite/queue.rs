@@ -3,10 +3,8 @@
 
 use std::pin::pin;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::task::Poll;
 
-use leno_kernel::bell::Bell;
 use leno_kernel::queue::{Local, Lock, Node, Shared, Stage, WaitQueue};
 use leno_kernel::{
     LocalSystem, Reason, System, Waiter, Wake, block_on, cancel, current, exit, park, user,
@@ -170,7 +168,7 @@ fn a_wait_that_ends_while_its_own_code_holds_the_lock_ends_the_process() {
         let queue = WaitQueue::<Local, (), (), 1>::new(());
         let held;
         {
-            let node = pin!(Node::new(&queue, Waiter::Thread(Arc::new(Bell::new())), ()));
+            let node = pin!(Node::new(&queue, Waiter::current(), ()));
             queue.lock(false).link(0, node.as_ref());
             held = queue.lock(false);
         }

@@ -14,8 +14,6 @@ use std::time::Duration;
 
 use crate::support::bounded;
 use leno_kernel::bell::Bell;
-use leno_kernel::dump::{Depth, dump_all};
-use leno_kernel::log::{Event, What};
 use leno_kernel::{
     LocalSystem, Options, Outcome, Platform, RealTime, Start, System, Time, sleep, spawn,
     spawn_local, try_spawn, try_spawn_local, yield_now,
@@ -401,12 +399,14 @@ fn a_coroutine_that_gets_no_stack_waits_for_one_and_not_for_ever() {
         let co = second.co().unwrap();
         let _looks = system.spawn(move || {
             sleep(Duration::from_secs(5));
-            let dump = dump_all(Depth::States).to_string();
+            let dump = leno_kernel::dump_all(leno_kernel::dump::Depth::States).to_string();
             assert!(dump.contains("waiting for a stack"), "{dump}");
         });
         assert_eq!(system.run().unwrap().returned, 3);
         assert_eq!((first.join().unwrap(), second.join().unwrap()), ((), 2));
-        let runs = |event: &&Event| event.by == Some(co) && event.what == What::Runs;
+        let runs = |event: &&leno_kernel::log::Event| {
+            event.by == Some(co) && event.what == leno_kernel::log::What::Runs
+        };
         let tries = system.log().events().iter().filter(runs).count();
         assert!((100..120).contains(&tries), "{tries} tries in ten seconds");
         // More than there is room for at once: all of them run.
