@@ -39,7 +39,7 @@ use crate::fate;
 /// use leno_graph::EventLoop;
 /// use std::{cell::RefCell, rc::Rc};
 ///
-/// let (events, seen) = (EventLoop::new(), Rc::new(StateCell::new(String::new())));
+/// let (events, seen) = (EventLoop::new(), Rc::new(RefCell::new(String::new())));
 /// let say = |word: &'static str| { let seen = seen.clone(); move || seen.borrow_mut().push_str(word) };
 /// events.task(say("first "));
 /// events.task(say("second "));
