@@ -3,6 +3,7 @@
 
 use std::pin::pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::Poll;
 
 use leno_kernel::queue::{Local, Lock, Node, Shared, Stage, WaitQueue};
@@ -130,17 +131,20 @@ fn one_that_exits_leaves_its_line_and_what_it_was_handed_goes_to_the_next() {
 #[test]
 fn threads_cores_and_futures_wait_at_one_queue() {
     const EACH: u32 = if cfg!(miri) { 3 } else { 300 };
-    let tokens = &*Box::leak(Box::new(Tokens::<Shared>::new()));
+    let tokens = Arc::new(Tokens::<Shared>::new());
     let system = System::builder().cores(2).build().unwrap();
-    let sum = |takes: fn(&Tokens<Shared>) -> u32| (0..EACH).map(|_| takes(tokens)).sum::<u32>();
-    let coroutine = system.spawn(move || (0..EACH).map(|_| tokens.take()).sum::<u32>());
+    let takes = tokens.clone();
+    let coroutine = system.spawn(move || (0..EACH).map(|_| takes.take()).sum::<u32>());
+    let takes = tokens.clone();
     let future = system.spawn_future(async move {
         let mut sum = 0;
         for _ in 0..EACH {
-            sum += tokens.take_async().await;
+            sum += takes.take_async().await;
         }
         sum
     });
+    let tokens = &*tokens;
+    let sum = |takes: fn(&Tokens<Shared>) -> u32| (0..EACH).map(|_| takes(tokens)).sum::<u32>();
     let all = std::thread::scope(|scope| {
         let thread = scope.spawn(move || sum(|tokens| tokens.take()));
         let blocked = scope.spawn(move || sum(|tokens| block_on(tokens.take_async())));
