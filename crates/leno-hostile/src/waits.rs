@@ -1,4 +1,4 @@
-//! Waits in local systems that nobody ends: the run reports a deadlock, and whoever waits is in the report.
+//! Waits in local systems that nobody ends: the run reports a deadlock, and the coroutines that wait are in the report.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 

@@ -1,4 +1,4 @@
-//! What a wait queue does whoever uses it, in whatever order; also under miri.
+//! Tests what a wait queue does, in any order of operations; also under miri.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;

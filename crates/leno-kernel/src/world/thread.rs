@@ -85,7 +85,7 @@ fn finish<T>(filler: Filler<T>, result: std::thread::Result<T>) {
     {
         fail(&**payload);
     }
-    // Whoever is woken may be anyone's code. An exit that is raised there has nothing left to unwind.
+    // A waker is user code. An exit that is raised there has nothing left to unwind.
     let unclaimed = user::call(|| filler.finish(result)).unwrap_or_else(|exit| {
         drop(exit);
         None

@@ -7,7 +7,7 @@
 //! - A node that is linked is live. Its owner is a [`Node`], which is pinned and unlinks it when it is dropped, or
 //!   a [`HeapNode`], whose memory is freed by the queue alone, after its owner has given it back. A node whose owner
 //!   is forgotten keeps its memory: the heap's, or that of a stack that nobody gets again.
-//! - The fields of a node are used by whoever holds the lock of its queue: only a [`Guard`] gives access, and a
+//! - The fields of a node are used by the code that holds the lock of its queue: only a [`Guard`] gives access, and a
 //!   [`Handle`] is refused by the guard of another queue. `is_linked` of a [`Node`] is its owner's alone.
 //! - While a node is linked there are shared references to it only; all its fields are cells. [`PhantomPinned`] keeps
 //!   the `&mut` of a destructor from being exclusive.
@@ -166,7 +166,7 @@ impl<'c, L: Lock, S, P, const N: usize> Guard<'c, L, S, P, N> {
         Ok((hand(payload, value), waiter))
     }
 
-    /// The same for the only one in a line, if that is a coroutine and `is_plain` says so: the usual case, in few
+    /// Ends the wait of the only one in a line, if that is a coroutine and `is_plain` says so: the usual case, in few
     /// instructions.
     ///
     /// # Errors
