@@ -15,7 +15,7 @@ use crate::io::{Flags, Interest, Readiness};
 use crate::join::Packet;
 use crate::mailbox::{Address, Mailbox, Message};
 use crate::options::{Options, Start};
-use crate::queue::{Node, Shared, Stage, WaitQueue};
+use crate::queue::{Next, Shared, Stage, WaitQueue};
 use crate::raw::closure::SendClosure;
 use crate::system::{Left, Movable, MovableBody, Rest, Team, Turn, Unstarted, Work};
 use crate::window::{Plate, Title};
@@ -365,7 +365,7 @@ type Numbers = WaitQueue<Shared, bool, Option<u32>, 1>;
 
 /// Hands over to the first that waits; or leaves word that it came too early.
 fn hand_over(numbers: &Numbers) {
-    let mut guard = numbers.lock(false);
+    let mut guard = numbers.lock();
     let Some(key) = guard.first(0).map(|first| first.key) else {
         *guard = true;
         return;
@@ -380,19 +380,21 @@ fn hand_over(numbers: &Numbers) {
 /// at once.
 fn await_number(numbers: &Numbers, is_hasty: bool) -> Option<u32> {
     let bell = std::sync::Arc::new(Bell::new());
-    let mut guard = numbers.lock(false);
+    let guard = numbers.lock();
     if *guard {
         return Some(7);
     }
-    let node = std::pin::pin!(Node::new(numbers, Waiter::Thread(bell.clone()), None));
-    guard.link(0, node.as_ref());
-    drop(guard);
-    if !is_hasty {
+    let next = || {
+        if is_hasty {
+            return Next::Leave;
+        }
         bell.wait();
-    }
-    let mut guard = numbers.lock(false);
-    guard.unlink(node.handle());
-    guard.payload(node.handle()).take()
+        Next::Look
+    };
+    let waiter = Waiter::Thread(bell.clone());
+    let (guard, left) = guard.wait(0, waiter, None, next, |_, _| ());
+    drop(guard);
+    left.payload
 }
 
 #[test]
@@ -403,7 +405,7 @@ fn loom_who_waits_in_a_queue_is_settled_and_woken() {
         let partner = thread::spawn(move || hand_over(&other));
         assert_eq!(await_number(&numbers, false), Some(7));
         partner.join().unwrap();
-        assert!(numbers.lock(false).is_empty(0));
+        assert!(numbers.lock().is_empty(0));
     });
 }
 
@@ -417,8 +419,8 @@ fn loom_who_gives_up_in_a_queue_was_settled_or_is_gone() {
         let partner = thread::spawn(move || hand_over(&partner));
         let had = hasty.join().unwrap();
         partner.join().unwrap();
-        let came_too_early = *numbers.lock(false);
-        assert!(numbers.lock(false).is_empty(0));
+        let came_too_early = *numbers.lock();
+        assert!(numbers.lock().is_empty(0));
         assert!(had.is_some() || came_too_early, "what is handed over is had");
     });
 }

@@ -5,18 +5,16 @@
 //! payload), and what has become of it ([`Stage`]). Under the lock others settle it, once, and wake it when the
 //! lock is released; or it leaves by itself.
 //!
-//! A node lies in the frame of the code that waits ([`Node`], pinned there), so waiting allocates nothing and uses no
-//! other memory. Code without such a frame, a future or a select, has a [`HeapNode`], whose memory the queue uses
-//! again.
+//! A node lies in the frame of [`Guard::wait`], so waiting allocates nothing and uses no other memory. Code without
+//! such a frame, a future or a select, has a [`HeapNode`], whose memory the queue uses again.
 //!
 //! Its README has the protocol: states, steps, and the races it must win.
 //!
 //! # Examples
 //! A gate that opens once. Coroutines, threads and futures would wait at it alike.
 //! ```
-//! use leno_kernel::queue::{Node, Shared, Stage, WaitQueue};
+//! use leno_kernel::queue::{Next, Shared, Stage, WaitQueue};
 //! use leno_kernel::{Reason, Waiter, Wake, exit, park};
-//! use std::pin::pin;
 //!
 //! /// Whether it is open; one line; nothing is handed over.
 //! struct Gate(WaitQueue<Shared, bool, (), 1>);
@@ -24,30 +22,23 @@
 //! impl Gate {
 //!     fn wait(&self) {
 //!         let waiter = Waiter::current();
-//!         let mut gate = self.0.lock(false);
+//!         let gate = self.0.lock();
 //!         if *gate {
 //!             return;
 //!         }
-//!         let node = pin!(Node::new(&self.0, waiter, ()));
-//!         let node = node.as_ref();
-//!         gate.link(0, node);
+//!         let next = || match park(Reason::Passive) {
+//!             Wake::Exit => Next::Leave,
+//!             _ => Next::Look,
+//!         };
+//!         let (gate, left) = gate.wait(0, waiter, (), next, |_, _| ());
 //!         drop(gate);
-//!         loop {
-//!             let wake = park(Reason::Passive);
-//!             let mut gate = self.0.lock(false);
-//!             if gate.stage(node.handle()) == Stage::Met {
-//!                 return gate.unlink(node.handle());
-//!             }
-//!             drop(gate);
-//!             if wake == Wake::Exit {
-//!                 exit();
-//!                 return;
-//!             }
+//!         if left.stage == Stage::Waiting {
+//!             exit();
 //!         }
 //!     }
 //!
 //!     fn open(&self) {
-//!         let mut gate = self.0.lock(false);
+//!         let mut gate = self.0.lock();
 //!         *gate = true;
 //!         let woken = gate.settle_all(0, Stage::Met);
 //!         drop(gate);
@@ -64,7 +55,7 @@
 
 mod lock;
 
-pub use crate::raw::queue::{Guard, Handle, HeapNode, Key, Left, Node, WaitQueue, Waiting};
+pub use crate::raw::queue::{Guard, Handle, HeapNode, Key, Left, Next, WaitQueue, Waiting};
 pub use lock::{Held, Local, Lock, Shared};
 
 /// What has become of a wait.

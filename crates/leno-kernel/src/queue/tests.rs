@@ -1,7 +1,7 @@
 //! Tests what a wait queue does, in any order of operations; also under miri.
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
 use std::sync::Arc;
 
 use super::*;
@@ -16,22 +16,21 @@ fn bell() -> Waiter {
 
 /// What stands in a line.
 fn seen<L: Lock>(queue: &Numbers<L>, line: usize) -> Vec<Vec<u32>> {
-    queue.lock(false).iter(line).map(|one| one.payload.clone()).collect()
+    queue.lock().iter(line).map(|one| one.payload.clone()).collect()
 }
 
 fn first<L: Lock>(queue: &Numbers<L>, line: usize) -> Key {
-    queue.lock(false).first(line).expect("someone waits").key
+    queue.lock().first(line).expect("someone waits").key
 }
 
 #[test]
 fn those_in_a_line_are_settled_in_any_order_once_each() {
     let queue = Numbers::<Local>::new(0);
-    let nodes: Vec<_> =
-        (0..4).map(|n| queue.lock(false).link_on_heap(1, bell(), vec![n])).collect();
+    let nodes: Vec<_> = (0..4).map(|n| queue.lock().link_on_heap(1, bell(), vec![n])).collect();
     assert_eq!(seen(&queue, 1), [[0], [1], [2], [3]]);
-    assert!(queue.lock(false).is_empty(0));
+    assert!(queue.lock().is_empty(0));
     for (n, left) in [(1, vec![0, 2, 3]), (3, vec![0, 2]), (0, vec![2]), (2, vec![])] {
-        let mut guard = queue.lock(false);
+        let mut guard = queue.lock();
         let key = nodes[n].handle().key();
         let hand = |payload: &mut Vec<u32>, value| payload.push(value);
         let settled = guard.settle(1, key, Stage::Met, 9, hand);
@@ -42,50 +41,108 @@ fn those_in_a_line_are_settled_in_any_order_once_each() {
         assert_eq!(seen(&queue, 1).concat(), left);
     }
     for (n, node) in (0..).zip(nodes) {
-        let left = queue.lock(false).leave(node);
+        let left = queue.lock().leave(node);
         assert_eq!((left.stage, left.payload), (Stage::Met, vec![n, 9]));
         assert!(left.waiter.is_none(), "taken by the one that settled it");
     }
 }
 
-#[test]
-fn a_node_that_is_dropped_leaves_its_line() {
-    let queue = Numbers::<Shared>::new(0);
-    let last = queue.lock(false).link_on_heap(0, bell(), vec![2]);
-    let raised = catch_unwind(AssertUnwindSafe(|| {
-        let node = pin!(Node::new(&queue, bell(), vec![1]));
-        queue.lock(false).link(0, node.as_ref());
-        assert_eq!(seen(&queue, 0), [[2], [1]]);
-        panic!("its wait unwinds");
-    }));
-    assert!(raised.is_err());
-    assert_eq!(seen(&queue, 0), [[2]]);
-    // What lies where the node was is nobody's now.
-    let key = first(&queue, 0);
-    assert!(queue.lock(false).settle(0, key, Stage::Met, (), |_, ()| ()).is_ok());
-    drop(last);
-    assert!(queue.lock(false).is_empty(0));
+/// Whatever wait this is, it ends at once.
+fn give_up<L: Lock>(queue: &Numbers<L>, line: usize, payload: Vec<u32>) -> Left<Vec<u32>> {
+    let (guard, left) = queue.lock().wait(line, bell(), payload, || Next::Leave, |_, _| ());
+    drop(guard);
+    left
 }
 
 #[test]
-fn a_node_is_handed_what_its_owner_finds() {
+fn a_wait_that_unwinds_leaves_its_line() {
+    let queue = Numbers::<Shared>::new(0);
+    let last = queue.lock().link_on_heap(0, bell(), vec![2]);
+    let next = || {
+        assert_eq!(seen(&queue, 0), [[2], [1]]);
+        panic!("its wait unwinds")
+    };
+    let abandoned = Cell::new(None);
+    let raised = catch_unwind(AssertUnwindSafe(|| {
+        queue.lock().wait(0, bell(), vec![1], next, |mut guard, left| {
+            *guard += 1;
+            abandoned.set(Some((left.stage, left.payload)));
+        })
+    }));
+    assert!(raised.is_err());
+    assert_eq!(abandoned.take(), Some((Stage::Waiting, vec![1])));
+    assert_eq!(*queue.lock(), 1);
+    assert_eq!(seen(&queue, 0), [[2]]);
+    // What lies where the node was is nobody's now.
+    let key = first(&queue, 0);
+    assert!(queue.lock().settle(0, key, Stage::Met, (), |_, ()| ()).is_ok());
+    drop(last);
+    assert!(queue.lock().is_empty(0));
+}
+
+#[test]
+fn a_wait_that_unwinds_gives_back_what_it_was_handed() {
     let queue = Numbers::<Local>::new(0);
-    let node = pin!(Node::new(&queue, Waiter::Co(Co::new(1, 2, 3)), vec![]));
-    let mut guard = queue.lock(false);
-    guard.link(0, node.as_ref());
+    let hand = |payload: &mut Vec<u32>, value| payload.push(value);
+    let next = || {
+        let key = first(&queue, 0);
+        assert!(queue.lock().settle(0, key, Stage::Met, 5, hand).is_ok());
+        panic!("its wait unwinds")
+    };
+    let abandoned = Cell::new(None);
+    let raised = catch_unwind(AssertUnwindSafe(|| {
+        queue.lock().wait(0, bell(), vec![], next, |_, left| {
+            abandoned.set(Some((left.stage, left.payload)));
+        })
+    }));
+    assert!(raised.is_err());
+    assert_eq!(abandoned.take(), Some((Stage::Met, vec![5])));
+}
+
+#[test]
+fn one_that_waits_is_handed_what_its_partner_finds() {
+    let queue = Numbers::<Local>::new(0);
     let hand = |payload: &mut Vec<u32>, value| *payload = value;
-    let settled = guard.settle_only(0, Vec::is_empty, vec![5, 6], hand);
-    assert_eq!(settled.ok(), Some(((), Co::new(1, 2, 3))));
+    let next = || {
+        let settled = queue.lock().settle_only(0, Vec::is_empty, vec![5, 6], hand);
+        assert_eq!(settled.ok(), Some(((), Co::new(1, 2, 3))));
+        Next::Look
+    };
+    let waiter = Waiter::Co(Co::new(1, 2, 3));
+    let (guard, left) = queue.lock().wait(0, waiter, vec![], next, |_, _| unreachable!());
     assert!(guard.is_empty(0));
-    assert_eq!(guard.stage(node.handle()), Stage::Met);
-    guard.unlink(node.handle());
-    assert_eq!(guard.payload(node.handle()), &[5, 6]);
+    assert_eq!((left.stage, left.payload), (Stage::Met, vec![5, 6]));
+    assert!(left.waiter.is_none());
+}
+
+#[test]
+fn one_that_waits_looks_until_it_is_settled_and_changes_its_waiter_meanwhile() {
+    let queue = Numbers::<Local>::new(0);
+    let co = Co::new(0, 0, 1);
+    let turn = Cell::new(0);
+    let next = || {
+        turn.set(turn.get() + 1);
+        match turn.get() {
+            1 => Next::Look,
+            2 => Next::LookAs(Waiter::Co(co)),
+            _ => {
+                let settled = queue.lock().settle_only(0, |_| true, (), |_, ()| ());
+                assert_eq!(settled.ok(), Some(((), co)));
+                // Not needed any more.
+                Next::LookAs(bell())
+            }
+        }
+    };
+    let (guard, left) = queue.lock().wait(0, bell(), vec![], next, |_, _| unreachable!());
+    drop(guard);
+    assert_eq!((turn.get(), left.stage), (3, Stage::Met));
+    assert!(matches!(left.waiter, Some(Waiter::Thread(_))), "the unused one is handed back");
 }
 
 #[test]
 fn only_a_plain_coroutine_that_is_alone_is_the_usual_case() {
     let queue = Numbers::<Local>::new(0);
-    let mut guard = queue.lock(false);
+    let mut guard = queue.lock();
     let usual = |guard: &mut Guard<'_, Local, usize, Vec<u32>, 2>| {
         guard.settle_only(0, |payload| payload.is_empty(), (), |_, ()| ()).is_ok()
     };
@@ -107,11 +164,11 @@ fn only_a_plain_coroutine_that_is_alone_is_the_usual_case() {
 #[test]
 fn memory_of_heap_nodes_is_used_again() {
     let queue = Numbers::<Local>::new(0);
-    let nodes = [1, 2].map(|n| queue.lock(false).link_on_heap(0, bell(), vec![n]));
+    let nodes = [1, 2].map(|n| queue.lock().link_on_heap(0, bell(), vec![n]));
     let mut before = nodes.each_ref().map(|node| node.handle().key());
     drop(nodes);
-    assert!(queue.lock(false).is_empty(0));
-    let nodes = [3, 4].map(|n| queue.lock(false).link_on_heap(1, bell(), vec![n]));
+    assert!(queue.lock().is_empty(0));
+    let nodes = [3, 4].map(|n| queue.lock().link_on_heap(1, bell(), vec![n]));
     let mut after = nodes.each_ref().map(|node| node.handle().key());
     before.sort_by_key(|key| key.number());
     after.sort_by_key(|key| key.number());
@@ -123,56 +180,47 @@ fn memory_of_heap_nodes_is_used_again() {
 fn what_is_dropped_after_its_queue_may_be_borrowed_by_what_waits() {
     let queue = WaitQueue::<Local, (), Option<&String>, 1>::new(());
     let text = String::from("later");
-    let node = queue.lock(false).link_on_heap(0, bell(), Some(&text));
-    assert_eq!(queue.lock(false).payload(node.handle()).take(), Some(&text));
+    let node = queue.lock().link_on_heap(0, bell(), Some(&text));
+    assert_eq!(queue.lock().payload(node.handle()).take(), Some(&text));
     drop(node);
 }
 
 #[test]
 fn a_heap_node_that_is_forgotten_can_be_settled() {
     let queue = Numbers::<Local>::new(0);
-    let node = queue.lock(false).link_on_heap(0, bell(), vec![]);
+    let node = queue.lock().link_on_heap(0, bell(), vec![]);
     // Miri would call it leaked.
     let node = core::mem::ManuallyDrop::new(node);
     let key = first(&queue, 0);
-    assert!(queue.lock(false).settle(0, key, Stage::Met, 1, Vec::push).is_ok());
-    assert!(queue.lock(false).is_empty(0));
+    assert!(queue.lock().settle(0, key, Stage::Met, 1, Vec::push).is_ok());
+    assert!(queue.lock().is_empty(0));
     drop(core::mem::ManuallyDrop::into_inner(node));
 }
 
 #[test]
 fn a_node_of_another_queue_is_refused() {
     let (one, other) = (Numbers::<Local>::new(0), Numbers::<Local>::new(0));
-    let node = one.lock(false).link_on_heap(0, bell(), vec![]);
-    let refused = catch_unwind(AssertUnwindSafe(|| other.lock(false).unlink(node.handle())));
+    let node = one.lock().link_on_heap(0, bell(), vec![]);
+    let refused = catch_unwind(AssertUnwindSafe(|| other.lock().stage(node.handle())));
     let message = *refused.unwrap_err().downcast::<&str>().unwrap();
     assert_eq!(message, "a node of another queue");
-    assert!(!one.lock(false).is_empty(0));
+    assert!(!one.lock().is_empty(0));
 }
 
 #[test]
 fn a_line_that_is_not_there_is_refused_and_nothing_changes() {
     let queue = Numbers::<Local>::new(0);
-    let kept = queue.lock(false).link_on_heap(0, bell(), vec![1]);
+    let kept = queue.lock().link_on_heap(0, bell(), vec![1]);
     for line in [2, 256, usize::MAX] {
+        let refused = catch_unwind(AssertUnwindSafe(|| give_up(&queue, line, vec![])));
+        assert!(refused.is_err());
         let refused = catch_unwind(AssertUnwindSafe(|| {
-            let node = pin!(Node::new(&queue, bell(), vec![]));
-            queue.lock(false).link(line, node.as_ref());
+            drop(queue.lock().link_on_heap(line, bell(), vec![]));
         }));
         assert!(refused.is_err());
     }
     assert_eq!(seen(&queue, 0), [[1]]);
     drop(kept);
-}
-
-#[test]
-fn a_node_waits_once() {
-    let queue = Numbers::<Local>::new(0);
-    let node = pin!(Node::new(&queue, bell(), vec![]));
-    queue.lock(false).link(0, node.as_ref());
-    let again = catch_unwind(AssertUnwindSafe(|| queue.lock(false).link(1, node.as_ref())));
-    assert!(again.is_err());
-    assert!(queue.lock(false).is_empty(1));
 }
 
 #[test]
@@ -184,16 +232,19 @@ fn a_payload_that_panics_when_it_is_dropped_is_out_of_its_line_by_then() {
         }
     }
     let queue = WaitQueue::<Local, (), Option<Bomb>, 1>::new(());
-    let node = queue.lock(false).link_on_heap(0, bell(), Some(Bomb));
+    let node = queue.lock().link_on_heap(0, bell(), Some(Bomb));
     // A node's own destructor raises nothing.
     drop(node);
-    assert!(queue.lock(false).is_empty(0));
+    assert!(queue.lock().is_empty(0));
     let raised = catch_unwind(AssertUnwindSafe(|| {
-        let node = pin!(Node::new(&queue, bell(), Some(Bomb)));
-        queue.lock(false).link(0, node.as_ref());
+        let (guard, left) =
+            queue.lock().wait(0, bell(), Some(Bomb), || Next::Leave, |_, _| unreachable!());
+        assert!(guard.is_empty(0));
+        drop(guard);
+        drop(left);
     }));
     assert!(raised.is_err());
-    assert!(queue.lock(false).is_empty(0));
+    assert!(queue.lock().is_empty(0));
 }
 
 #[test]
@@ -214,28 +265,30 @@ fn threads_wait_are_settled_and_give_up_all_at_once() {
         let had: usize = waiters.into_iter().map(|waiter| waiter.join().unwrap()).sum();
         (given, had)
     });
-    assert!(queue.lock(false).is_empty(0));
+    assert!(queue.lock().is_empty(0));
     assert_eq!(taken.0, taken.1, "what is handed over is had, or comes back");
 }
 
 /// Waits for a number, or gives up at once if it is `hasty`; says whether it was handed one.
 fn wait(queue: &Numbers<Shared>, is_hasty: bool) -> bool {
     let bell = Arc::new(Bell::new());
-    let node = pin!(Node::new(queue, Waiter::Thread(bell.clone()), vec![]));
-    queue.lock(false).link(0, node.as_ref());
-    if !is_hasty {
+    let next = || {
+        if is_hasty {
+            return Next::Leave;
+        }
         bell.wait();
-    }
-    let mut guard = queue.lock(false);
-    let stage = guard.stage(node.handle());
-    guard.unlink(node.handle());
-    assert_eq!(stage == Stage::Met, !guard.payload(node.handle()).is_empty());
-    assert!(is_hasty || stage == Stage::Met);
-    stage == Stage::Met
+        Next::Look
+    };
+    let waiter = Waiter::Thread(bell.clone());
+    let (guard, left) = queue.lock().wait(0, waiter, vec![], next, |_, _| unreachable!());
+    drop(guard);
+    assert_eq!(left.stage == Stage::Met, !left.payload.is_empty());
+    assert!(is_hasty || left.stage == Stage::Met);
+    left.stage == Stage::Met
 }
 
 fn give(queue: &Numbers<Shared>) -> bool {
-    let mut guard = queue.lock(false);
+    let mut guard = queue.lock();
     let Some(key) = guard.first(0).map(|first| first.key) else { return false };
     let settled = guard.settle(0, key, Stage::Met, 1, Vec::push);
     drop(guard);

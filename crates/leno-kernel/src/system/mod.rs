@@ -10,7 +10,6 @@ pub(crate) use pile::{Unstarted, Work};
 pub(crate) use team::{Left, Rest, Team};
 
 use core::panic::Location;
-use core::pin::pin;
 use core::time::Duration;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -27,6 +26,7 @@ use crate::log::{Log, Ring};
 use crate::mailbox::{self, Address};
 use crate::options::Options;
 use crate::policy::Policy;
+use crate::queue::Next;
 use crate::raw::entered;
 use crate::report::{Deadlock, Report, Stopped};
 use crate::sync::{Mutex, lock};
@@ -365,20 +365,25 @@ impl System {
     pub fn wait(&self) -> Result<Report, Deadlock> {
         let waiter = Waiter::current();
         let _watch = self.team.watch();
-        loop {
-            // In this order: a rest that begins after the look wakes us.
-            let node = pin!(self.team.rest_node(waiter.clone()));
-            self.team.wait_for_rest(node.as_ref());
-            if let Rest::Quiescent { live } = self.team.look() {
-                let report = self.report();
-                return match live {
-                    0 => Ok(report),
-                    _ => Err(Deadlock { report: Box::new(report) }),
-                };
-            }
-            if wait::park(Reason::Choosing(self.team.name)) == Wake::Exit {
+        let mut report = None;
+        let mut is_to_exit = false;
+        while report.is_none() && !is_to_exit {
+            self.team.wait_for_rest(waiter.clone(), || {
+                // A rest that begins after this look wakes the calling code.
+                if let Rest::Quiescent { live } = self.team.look() {
+                    report = Some((self.report(), live));
+                    return Next::Leave;
+                }
+                is_to_exit = wait::park(Reason::Choosing(self.team.name)) == Wake::Exit;
+                if is_to_exit { Next::Leave } else { Next::Look }
+            });
+        }
+        match report {
+            Some((report, 0)) => Ok(report),
+            Some((report, _)) => Err(Deadlock { report: Box::new(report) }),
+            None => {
                 wait::exit();
-                return Ok(self.report());
+                Ok(self.report())
             }
         }
     }

@@ -1,12 +1,11 @@
 //! Coroutines, threads and futures at one wait queue.
 #![cfg(not(loom))]
 
-use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
 
-use leno_kernel::queue::{Local, Lock, Node, Shared, Stage, WaitQueue};
+use leno_kernel::queue::{Local, Lock, Next, Shared, Stage, WaitQueue};
 use leno_kernel::{
     LocalSystem, Reason, System, Waiter, Wake, block_on, cancel, current, exit, park, user,
     yield_now,
@@ -21,7 +20,7 @@ impl<L: Lock> Tokens<L> {
     }
 
     fn put(&self, token: u32) {
-        let mut guard = self.0.lock(false);
+        let mut guard = self.0.lock();
         let Some(key) = guard.first(0).map(|first| first.key) else {
             return guard.push(token);
         };
@@ -33,38 +32,30 @@ impl<L: Lock> Tokens<L> {
 
     fn take(&self) -> u32 {
         let waiter = Waiter::current();
-        let mut guard = self.0.lock(false);
+        let mut guard = self.0.lock();
         if let Some(token) = guard.pop() {
             return token;
         }
-        let node = pin!(Node::new(&self.0, waiter, None));
-        guard.link(0, node.as_ref());
+        let mut wake = Wake::Unparked;
+        let next = || {
+            wake = park(Reason::Passive);
+            if wake == Wake::Exit { Next::Leave } else { Next::Look }
+        };
+        let (guard, left) = guard.wait(0, waiter, None, next, |_, _| ());
         drop(guard);
-        loop {
-            let wake = park(Reason::Passive);
-            let mut guard = self.0.lock(false);
-            let token = guard.payload(node.handle()).take();
-            match (token, wake) {
-                (Some(token), Wake::Exit) => {
-                    drop(guard);
-                    self.put(token);
-                }
-                (Some(token), _) => {
-                    guard.unlink(node.handle());
-                    return token;
-                }
-                (None, Wake::Exit) => guard.unlink(node.handle()),
-                (None, _) => continue,
-            }
+        if wake == Wake::Exit {
+            left.payload.into_iter().for_each(|token| self.put(token));
             exit();
+            return 0;
         }
+        left.payload.expect("it was handed over")
     }
 
     async fn take_async(&self) -> u32 {
         let mut own = None;
         std::future::poll_fn(|context| {
             let waiter = Waiter::Waker(context.waker().clone());
-            let mut guard = self.0.lock(false);
+            let mut guard = self.0.lock();
             let Some(node) = own.take() else {
                 own = Some(guard.link_on_heap(0, waiter, None));
                 return Poll::Pending;
@@ -84,7 +75,7 @@ impl<L: Lock> Tokens<L> {
     }
 
     fn waiting(&self) -> usize {
-        self.0.lock(false).iter(0).count()
+        self.0.lock().iter(0).count()
     }
 }
 
@@ -170,13 +161,12 @@ fn a_wait_that_ends_while_its_own_code_holds_the_lock_ends_the_process() {
     let name = "a_wait_that_ends_while_its_own_code_holds_the_lock_ends_the_process";
     super::support::ends_the_process(module_path!(), name, "has locked its queue", || {
         let queue = WaitQueue::<Local, (), (), 1>::new(());
-        let held;
-        {
-            let node = pin!(Node::new(&queue, Waiter::current(), ()));
-            queue.lock(false).link(0, node.as_ref());
-            held = queue.lock(false);
-        }
-        drop(held);
+        let held = std::cell::Cell::new(None);
+        let next = || {
+            held.set(Some(queue.lock()));
+            panic!("a wait that unwinds");
+        };
+        drop(queue.lock().wait(0, Waiter::current(), (), next, |_, _| ()));
     });
 }
 
@@ -190,7 +180,7 @@ fn who_waits_is_seen_by_its_own_name_and_key() {
     });
     let looks = tokens.clone();
     let seen = system.spawn(move || {
-        let guard = looks.0.lock(false);
+        let guard = looks.0.lock();
         let first = guard.first(0).expect("it waits");
         let seen = match first.waiter {
             Some(Waiter::Co(co)) => Some(*co),

@@ -1,24 +1,22 @@
 //! Nodes of a wait queue: where they lie, and who may touch them. [`crate::queue`] has the protocol.
 //!
-//! A node lies in the frame of the code that waits ([`Node`], pinned), or on the heap if its owner has no
-//! frame that stays ([`HeapNode`]). The queue links nodes by raw pointers.
+//! A node lies in the frame of [`Guard::wait`], or on the heap if its owner has no frame that stays ([`HeapNode`]). The
+//! queue links nodes by raw pointers.
 //!
 //! Claims:
-//! - A node that is linked is live. Its owner is a [`Node`], which is pinned and unlinks it when it is dropped, or
-//!   a [`HeapNode`], whose memory is freed by the queue alone, after its owner has given it back. A node whose owner
-//!   is forgotten keeps its memory: the heap's, or that of a stack that nobody gets again.
+//! - A node that is linked is live. `wait` unlinks its own before it returns or unwinds; the memory of a [`HeapNode`] is
+//!   freed by the queue alone, after its owner has given it back. A node whose owner is forgotten keeps its memory: the
+//!   heap's, or that of a stack that nobody gets again.
 //! - The fields of a node are used by the code that holds the lock of its queue: only a [`Guard`] gives access, and a
-//!   [`Handle`] is refused by the guard of another queue. `is_linked` of a [`Node`] is its owner's alone.
-//! - While a node is linked there are shared references to it only; all its fields are cells. [`PhantomPinned`] keeps
-//!   the `&mut` of a destructor from being exclusive.
+//!   [`Handle`] is refused by the guard of another queue.
+//! - While a node is linked there are shared references to it only; all its fields are cells.
 //! - A reference to a payload borrows the guard, exclusively if it is `&mut`. A [`Key`] is compared with the
 //!   addresses of linked nodes and never followed itself.
 
 mod node;
 
-use core::cell::Cell;
+use core::mem::ManuallyDrop;
 use core::ops::{Deref, DerefMut};
-use core::pin::Pin;
 use core::ptr::{self, NonNull, null};
 
 use leno_context::unwind;
@@ -31,23 +29,30 @@ use crate::{Co, Waiter, user};
 /// State, and `N` lines of those who wait for it to change, behind one lock.
 ///
 /// `S` is the state, `P` what each that waits brings along or is handed. See [the module](crate::queue).
+#[repr(C)]
 pub struct WaitQueue<L: Lock, S, P, const N: usize> {
     inner: L::Cell<Inner<S, P, N>>,
+    looks_away: bool,
 }
 
 impl<L: Lock, S, P, const N: usize> WaitQueue<L, S, P, N> {
     /// Makes a queue in which nobody waits.
     pub fn new(state: S) -> Self {
         const { assert!(N < OUT as usize, "so many lines have no number") }
-        WaitQueue { inner: L::new(Inner::new(state)) }
+        WaitQueue { inner: L::new(Inner::new(state)), looks_away: false }
     }
 
-    /// Locks it. `looks_away`: if another has the lock, wait a moment before the next try; for queues through which
-    /// much is passed at a time.
+    /// Makes one through which much is passed at a time: who finds it locked waits a moment before the next try, so
+    /// that the other side can pass the next thing, too, with the lock in its own cache.
+    pub fn streamed(state: S) -> Self {
+        WaitQueue { looks_away: true, ..WaitQueue::new(state) }
+    }
+
+    /// Locks it.
     #[inline(always)]
     #[track_caller]
-    pub fn lock(&self, looks_away: bool) -> Guard<'_, L, S, P, N> {
-        Guard { held: L::lock(&self.inner, looks_away), queue: self }
+    pub fn lock(&self) -> Guard<'_, L, S, P, N> {
+        Guard { held: L::lock(&self.inner, self.looks_away), queue: self }
     }
 }
 
@@ -229,18 +234,51 @@ impl<'c, L: Lock, S, P, const N: usize> Guard<'c, L, S, P, N> {
         unsafe { node.waiter_mut() }.take()
     }
 
-    /// Has a pinned node wait at the end of a line.
+    /// Has the calling code wait at the end of a line, and releases the lock. Returns it again, with what the wait has
+    /// left behind, when the wait was settled, or when `next` says that it ends.
+    ///
+    /// `next` waits for a wake: it parks, say. It may call user code, and unwind: then the wait ends, and `abandon` gets
+    /// what it has left behind, with the lock, to give back what was handed over. If the owner's code has the lock when
+    /// that happens, the process is ended.
     ///
     /// # Panics
-    /// If it is of another queue, or has been linked before.
+    /// If there is no such line.
     #[inline(always)]
-    pub fn link(&mut self, line: usize, node: Pin<&Node<'c, L, S, P, N>>) {
-        let node = node.get_ref();
-        self.check(node.queue);
-        assert!(!node.was_linked.replace(true), "a node waits once");
-        // SAFETY: it is in no line. It is pinned, and unlinks itself before it goes.
-        unsafe { self.held.link(line, &node.raw) };
-        node.is_linked.set(true);
+    pub fn wait(
+        mut self,
+        line: usize,
+        waiter: Waiter,
+        payload: P,
+        mut next: impl FnMut() -> Next,
+        abandon: impl FnOnce(Self, Left<P>),
+    ) -> (Self, Left<P>) {
+        if line >= N {
+            // What is dropped then is user code.
+            drop(self);
+            panic!("a wait queue of {N} lines has no line {line}");
+        }
+        let queue = self.queue;
+        let node = ManuallyDrop::new(Raw::new(waiter, payload));
+        // SAFETY: it is in no line, and stays here until it has been unlinked, by the owner that comes next.
+        unsafe { self.held.link(line, &node) };
+        let own = InFrame { node: &node, queue, abandon: ManuallyDrop::new(abandon) };
+        drop(self);
+        loop {
+            let next = next();
+            let guard = queue.lock();
+            let is_over = node.stage.get() != Stage::Waiting;
+            let old = match next {
+                Next::Look if !is_over => continue,
+                Next::LookAs(waiter) if !is_over => {
+                    // SAFETY: the lock is held, and nothing of the node is borrowed.
+                    unsafe { node.waiter_mut() }.replace(waiter)
+                }
+                Next::LookAs(unused) => return own.end(guard, Some(unused)),
+                Next::Look | Next::Leave => return own.end(guard, None),
+            };
+            drop(guard);
+            user::discard(old);
+        }
     }
 
     /// Has one on the heap wait at the end of a line.
@@ -277,16 +315,26 @@ impl<'c, L: Lock, S, P, const N: usize> Guard<'c, L, S, P, N> {
         core::mem::forget(own);
         // SAFETY: it is live until its owner gives it back, here.
         let node = unsafe { spare.as_ref() };
+        // SAFETY: it is a spare one from now on.
+        let left = unsafe { self.take_back(node) };
         let inner = &mut *self.held;
-        Inner::<S, P, N>::unlink(&mut inner.lines, node);
-        let stage = node.stage.get();
-        // SAFETY: the lock is held. It is not used again: the node is a spare one from now on.
+        node.next.set(inner.spares.first.cast_const().cast());
+        inner.spares.first = spare.as_ptr().cast();
+        left
+    }
+
+    /// Takes a node out of its line, if it is there, and what it holds out of it.
+    ///
+    /// # Safety
+    /// It is of this queue, and its waiter and payload are used no more.
+    #[inline(always)]
+    unsafe fn take_back(&mut self, node: &Raw<P>) -> Left<P> {
+        Inner::<S, P, N>::unlink(&mut self.held.lines, node);
+        // SAFETY: the lock is held, and it is not used again.
         let waiter = unsafe { node.waiter.get().read() };
         // SAFETY: as above.
         let payload = unsafe { node.payload.get().read() };
-        node.next.set(inner.spares.first.cast_const().cast());
-        inner.spares.first = spare.as_ptr().cast();
-        Left { stage, waiter, payload }
+        Left { stage: node.stage.get(), waiter, payload }
     }
 
     #[inline(always)]
@@ -299,16 +347,6 @@ impl<'c, L: Lock, S, P, const N: usize> Guard<'c, L, S, P, N> {
     pub fn stage(&self, at: Handle<'_, 'c, L, S, P, N>) -> Stage {
         self.check(at.queue);
         at.raw.stage.get()
-    }
-
-    /// Takes one's own node out of its line, if it is there. Then its destructor needs no lock.
-    #[inline(always)]
-    pub fn unlink(&mut self, at: Handle<'_, 'c, L, S, P, N>) {
-        self.check(at.queue);
-        if let Some(is_linked) = at.is_linked {
-            is_linked.set(false);
-        }
-        Inner::<S, P, N>::unlink(&mut self.held.lines, at.raw);
     }
 
     /// Returns what one's own node brings along, or was handed.
@@ -344,11 +382,81 @@ pub struct Left<P> {
     pub payload: P,
 }
 
-/// One's own node, for use with the guard of its queue.
+/// What one that waits does next; of [`Guard::wait`].
+pub enum Next {
+    /// Looks whether it was settled, and else goes on waiting.
+    Look,
+    /// The same, and has another waiter woken from now on.
+    LookAs(Waiter),
+    /// Ends the wait, however that stands.
+    Leave,
+}
+
+/// The owner of a node in the frame of [`Guard::wait`]: unlinks it there, or when it is dropped.
+struct InFrame<'n, 'c, L: Lock, S, P, const N: usize, A>
+where
+    A: FnOnce(Guard<'c, L, S, P, N>, Left<P>),
+{
+    node: &'n Raw<P>,
+    queue: &'c WaitQueue<L, S, P, N>,
+    abandon: ManuallyDrop<A>,
+}
+
+impl<'c, L: Lock, S, P, const N: usize, A> InFrame<'_, 'c, L, S, P, N, A>
+where
+    A: FnOnce(Guard<'c, L, S, P, N>, Left<P>),
+{
+    #[inline(always)]
+    fn end(
+        self,
+        mut guard: Guard<'c, L, S, P, N>,
+        unused: Option<Waiter>,
+    ) -> (Guard<'c, L, S, P, N>, Left<P>) {
+        let mut own = ManuallyDrop::new(self);
+        // SAFETY: its destructor, which would use it, does not run any more.
+        drop(unsafe { ManuallyDrop::take(&mut own.abandon) });
+        // SAFETY: the node was linked by `wait`, and is used no more.
+        let mut left = unsafe { guard.take_back(own.node) };
+        left.waiter = left.waiter.or(unused);
+        (guard, left)
+    }
+}
+
+impl<'c, L: Lock, S, P, const N: usize, A> Drop for InFrame<'_, 'c, L, S, P, N, A>
+where
+    A: FnOnce(Guard<'c, L, S, P, N>, Left<P>),
+{
+    /// Leaves the line. If the lock cannot be had, because the calling code has it, the node's memory must not go.
+    #[cold]
+    fn drop(&mut self) {
+        struct GiveUp;
+        impl Drop for GiveUp {
+            fn drop(&mut self) {
+                unwind::give_up(format_args!(
+                    "a wait ends while its own code has locked its queue"
+                ));
+            }
+        }
+        // A loom program that has failed locks nothing more.
+        let has_failed = cfg!(loom) && std::thread::panicking();
+        if has_failed || leno_context::is_planted("queue-unlink") {
+            return;
+        }
+        let give_up = GiveUp;
+        let mut guard = self.queue.lock();
+        core::mem::forget(give_up);
+        // SAFETY: the node was linked by `wait`, and is used no more.
+        let left = unsafe { guard.take_back(self.node) };
+        // SAFETY: it is taken once, here.
+        let abandon = unsafe { ManuallyDrop::take(&mut self.abandon) };
+        abandon(guard, left);
+    }
+}
+
+/// One's own node on the heap, for use with the guard of its queue.
 pub struct Handle<'n, 'c, L: Lock, S, P, const N: usize> {
     raw: &'n Raw<P>,
     queue: &'c WaitQueue<L, S, P, N>,
-    is_linked: Option<&'n Cell<bool>>,
 }
 
 impl<L: Lock, S, P, const N: usize> Clone for Handle<'_, '_, L, S, P, N> {
@@ -364,62 +472,6 @@ impl<L: Lock, S, P, const N: usize> Handle<'_, '_, L, S, P, N> {
     /// Returns its name, as long as it is linked.
     pub fn key(self) -> Key {
         Key::of(self.raw)
-    }
-}
-
-/// A wait in the frame of the code that waits; unlinked when it is dropped.
-pub struct Node<'c, L: Lock, S, P, const N: usize> {
-    raw: Raw<P>,
-    queue: &'c WaitQueue<L, S, P, N>,
-    /// Whether it may still be in a line; its owner's knowledge.
-    is_linked: Cell<bool>,
-    was_linked: Cell<bool>,
-}
-
-impl<'c, L: Lock, S, P, const N: usize> Node<'c, L, S, P, N> {
-    /// Makes one that is in no line yet. Pin it, and [link](Guard::link) it.
-    #[inline(always)]
-    pub fn new(queue: &'c WaitQueue<L, S, P, N>, waiter: Waiter, payload: P) -> Self {
-        let (is_linked, was_linked) = (Cell::new(false), Cell::new(false));
-        Node { raw: Raw::new(waiter, payload), queue, is_linked, was_linked }
-    }
-
-    /// Returns it for use with a guard.
-    #[inline(always)]
-    pub fn handle(&self) -> Handle<'_, 'c, L, S, P, N> {
-        Handle { raw: &self.raw, queue: self.queue, is_linked: Some(&self.is_linked) }
-    }
-}
-
-impl<L: Lock, S, P, const N: usize> Drop for Node<'_, L, S, P, N> {
-    #[inline(always)]
-    fn drop(&mut self) {
-        if self.is_linked.get() {
-            self.leave();
-        }
-    }
-}
-
-impl<L: Lock, S, P, const N: usize> Node<'_, L, S, P, N> {
-    /// Leaves the line. If the lock cannot be had, because the calling code has it, its memory must not go.
-    #[cold]
-    fn leave(&self) {
-        // A loom program that has failed locks nothing more.
-        let has_failed = cfg!(loom) && std::thread::panicking();
-        if has_failed || leno_context::is_planted("queue-unlink") {
-            return;
-        }
-        struct GiveUp;
-        impl Drop for GiveUp {
-            fn drop(&mut self) {
-                unwind::give_up(format_args!(
-                    "a wait ends while its own code has locked its queue"
-                ));
-            }
-        }
-        let give_up = GiveUp;
-        self.queue.lock(false).unlink(self.handle());
-        core::mem::forget(give_up);
     }
 }
 
@@ -441,14 +493,14 @@ impl<'c, L: Lock, S, P, const N: usize> HeapNode<'c, L, S, P, N> {
     #[inline(always)]
     pub fn handle(&self) -> Handle<'_, 'c, L, S, P, N> {
         // SAFETY: it is live until its owner gives it back.
-        Handle { raw: unsafe { self.node.0.as_ref() }, queue: self.queue, is_linked: None }
+        Handle { raw: unsafe { self.node.0.as_ref() }, queue: self.queue }
     }
 }
 
 impl<L: Lock, S, P, const N: usize> Drop for HeapNode<'_, L, S, P, N> {
     fn drop(&mut self) {
         let own = HeapNode { node: Pointer(self.node.0), queue: self.queue };
-        let left = self.queue.lock(false).leave(own);
+        let left = self.queue.lock().leave(own);
         user::discard(left);
     }
 }

@@ -1,7 +1,6 @@
 //! Nodes, and the lines in which they are linked. The claims are those of the module above.
 
 use core::cell::{Cell, UnsafeCell};
-use core::marker::PhantomPinned;
 use core::ptr::{null, null_mut};
 use std::alloc::{Layout, dealloc};
 
@@ -20,7 +19,6 @@ pub(super) struct Raw<P> {
     /// How it is woken; taken by the one that wakes it.
     pub(super) waiter: UnsafeCell<Option<Waiter>>,
     pub(super) payload: UnsafeCell<P>,
-    _pinned: PhantomPinned,
 }
 
 pub(super) const OUT: u8 = u8::MAX;
@@ -35,7 +33,6 @@ impl<P> Raw<P> {
             stage: Cell::new(Stage::Waiting),
             waiter: UnsafeCell::new(Some(waiter)),
             payload: UnsafeCell::new(payload),
-            _pinned: PhantomPinned,
         }
     }
 

@@ -16,11 +16,9 @@
 //! The race it must win: a core that has told before, and looks at T1 just before B1. Then B2 may see
 //! the old `told`, and nobody rings; but T2 is after B2 then, and so T3 sees B1.
 
-use core::pin::Pin;
-
 use super::Team;
 use crate::Waiter;
-use crate::queue::{self, Shared, Stage, WaitQueue};
+use crate::queue::{Next, Shared, Stage, WaitQueue};
 use crate::sync::{
     Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst},
     fence,
@@ -41,8 +39,6 @@ pub(crate) struct Left {
 
 /// Those who wait for the team to become idle, in one line.
 pub(crate) type Resting = WaitQueue<Shared, (), (), 1>;
-/// One of them.
-pub(crate) type RestNode<'a> = queue::Node<'a, Shared, (), (), 1>;
 
 /// Someone waits for quiescence.
 pub(crate) struct Watch<'a>(&'a Team);
@@ -106,14 +102,12 @@ impl Team {
         self.rouse(place);
     }
 
-    /// Makes a node of the calling code, to be pinned in its frame.
-    pub(crate) fn rest_node(&self, waiter: Waiter) -> RestNode<'_> {
-        queue::Node::new(&self.resting, waiter, ())
-    }
-
-    /// Has a node wait until the team next becomes idle, or until it is dropped.
-    pub(crate) fn wait_for_rest<'a>(&'a self, node: Pin<&RestNode<'a>>) {
-        self.resting.lock(false).link(0, node);
+    /// Waits until the team next becomes idle, or until `next` says that the wait ends. `next` is called when whoever
+    /// makes the team idle from then on wakes `waiter`.
+    pub(crate) fn wait_for_rest(&self, waiter: Waiter, next: impl FnMut() -> Next) {
+        let (guard, left) = self.resting.lock().wait(0, waiter, (), next, |_, _| ());
+        drop(guard);
+        user::discard(left);
     }
 
     /// Lets cores tell what they have when they rest, as long as the result lives.
@@ -126,7 +120,7 @@ impl Team {
     }
 
     pub(crate) fn wake_waiters(&self) {
-        let waiters = self.resting.lock(false).settle_all(0, Stage::Met);
+        let waiters = self.resting.lock().settle_all(0, Stage::Met);
         user::wake_all(waiters);
     }
 
