@@ -1,9 +1,9 @@
-//! A channel: an exchange behind a lock, and how to make one.
+//! A channel: a wait queue whose state is an exchange, and how to make one.
 
 use leno_kernel::log::{self, Operation, What};
 use leno_kernel::{Name, Object, Sign, world};
 
-use crate::exchange::{Exchange, Key, Side, UNBOUNDED};
+use crate::exchange::{Exchange, Lines, Own, Side, State as Stored, UNBOUNDED};
 use crate::flavour::{Flavour, Local, Shared};
 use crate::label::{Label, Named};
 use crate::select::ticket::Ticket;
@@ -16,8 +16,8 @@ const BATCH: usize = 8;
 /// What both ends refer to.
 #[repr(C)]
 pub(crate) struct Channel<T, F: Flavour> {
-    exchange: F::Cell<Exchange<T>>,
     pub(crate) object: Object,
+    lines: Lines<T, F>,
     /// It has room for a batch.
     pub(crate) is_streamed: bool,
     /// What dumps see of it.
@@ -68,13 +68,15 @@ impl<T, F: Flavour> Channel<T, F> {
         let object = F::object();
         let sign = Sign::new(object);
         sign.set_ends(1, 1);
-        let exchange = F::new(Exchange::new(capacity, object));
-        Channel { object, is_streamed: capacity >= BATCH, sign, exchange }
+        let is_streamed = capacity >= BATCH;
+        let stored = Stored::new(capacity, object);
+        let lines = if is_streamed { Lines::streamed(stored) } else { Lines::new(stored) };
+        Channel { object, lines, is_streamed, sign }
     }
 
     #[inline(always)]
-    pub(crate) fn lock(&self) -> F::Guard<'_, Exchange<T>> {
-        F::lock(&self.exchange, self.is_streamed)
+    pub(crate) fn lock(&self) -> Exchange<'_, T, F> {
+        Exchange::lock(&self.lines)
     }
 
     /// Has the policy say whom the calling code meets of those who wait there, if several do. It is code of a
@@ -82,16 +84,16 @@ impl<T, F: Flavour> Channel<T, F> {
     #[inline(always)]
     pub(crate) fn asked<'a>(
         &'a self,
-        exchange: F::Guard<'a, Exchange<T>>,
+        exchange: Exchange<'a, T, F>,
         side: Side,
         own: Option<&Ticket>,
-    ) -> F::Guard<'a, Exchange<T>> {
+    ) -> Exchange<'a, T, F> {
         if exchange.has_several(side) { self.ask(exchange, side, own) } else { exchange }
     }
 
     /// A select that stands in line here was passed over while it asked a source: has it meet now whom it can.
-    pub(crate) fn look_again(&self, key: Key) {
-        let wakes = self.lock().look_again(key);
+    pub(crate) fn look_again<'a>(&'a self, own: &Own<'a, T, F>) {
+        let wakes = self.lock().look_again(own);
         wakes.wake();
     }
 
@@ -99,10 +101,10 @@ impl<T, F: Flavour> Channel<T, F> {
     #[inline(never)]
     fn ask<'a>(
         &'a self,
-        mut exchange: F::Guard<'a, Exchange<T>>,
+        mut exchange: Exchange<'a, T, F>,
         side: Side,
         own: Option<&Ticket>,
-    ) -> F::Guard<'a, Exchange<T>> {
+    ) -> Exchange<'a, T, F> {
         exchange.prefer(None);
         if !leno_kernel::has_policy() {
             return exchange;
@@ -132,11 +134,11 @@ impl<T, F: Flavour> Channel<T, F> {
 
     /// Lets dumps see how many ends there are now.
     #[inline(always)]
-    pub(crate) fn show_ends(&self, exchange: &Exchange<T>) {
+    pub(crate) fn show_ends(&self, exchange: &Exchange<'_, T, F>) {
         self.sign.set_ends(exchange.senders, exchange.receivers);
     }
 
-    /// Closes it, and tells whoever waits.
+    /// Closes it, and tells all who wait.
     pub(crate) fn close(&self) {
         self.begins(Operation::Close);
         let rest = self.lock().close();

@@ -30,7 +30,6 @@ mod recv_future;
 mod select;
 mod send_future;
 mod sender;
-mod standing;
 mod sync;
 mod timer;
 mod wait;

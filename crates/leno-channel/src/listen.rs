@@ -17,13 +17,12 @@
 use std::sync::Arc;
 
 use leno_kernel::bell::Bell;
-use leno_kernel::{Co, Reason, Waiter, Wake};
+use leno_kernel::{Co, Waiter};
 
 use crate::channel::Channel;
-use crate::exchange::{Exchange, Key, Stage};
+use crate::exchange::{Exchange, First};
 use crate::flavour::Flavour;
-use crate::standing::Standing;
-use crate::wait::Failure;
+use crate::wait::{Failure, Why};
 
 /// So many times in a row it may be in vain.
 const TRIES: u8 = 4;
@@ -49,7 +48,7 @@ impl Luck {
     }
 
     #[inline(always)]
-    fn learn(&mut self, was_met: bool) {
+    pub(crate) fn learn(&mut self, was_met: bool) {
         self.0 = if was_met { 0 } else { self.0.saturating_add(1) };
     }
 }
@@ -60,77 +59,42 @@ impl<T, F: Flavour> Channel<T, F> {
     #[track_caller]
     pub(crate) fn receive_listening<'a>(
         &'a self,
-        mut exchange: F::Guard<'a, Exchange<T>>,
+        exchange: Exchange<'a, T, F>,
         co: Co,
         bell: &Arc<Bell>,
-        reason: Reason,
+        reason: Why,
     ) -> Result<T, Failure> {
-        let key = exchange.wait_hungry(Waiter::Thread(bell.clone()), None);
-        drop(exchange);
-        let standing = Standing::hungry(self, key);
-        leno_kernel::listen_at(bell);
-        let mut exchange = self.lock();
-        match exchange.stop_listening(key, Waiter::Co(co)) {
-            Stage::Met => {
-                let key = standing.into_key();
-                Ok(exchange.finish_met(key).expect("it was handed over"))
-            }
-            Stage::Refused => Err(Self::no_value(exchange, standing.into_key(), Wake::Unparked)),
-            Stage::Waiting => {
-                drop(exchange);
-                self.await_value(standing, reason, None)
-            }
-        }
+        let first = || {
+            leno_kernel::listen_at(bell);
+            First::LookAs(Waiter::Co(co))
+        };
+        let waiter = Waiter::Thread(bell.clone());
+        self.await_value(exchange, waiter, first, reason, None)
     }
 
-    /// Stands in line with a value, where it can go nowhere.
+    /// Stands in line with a value, where it can go nowhere and no join waits.
     #[inline(never)]
     #[track_caller]
     pub(crate) fn send_listening<'a>(
         &'a self,
-        mut exchange: F::Guard<'a, Exchange<T>>,
+        exchange: Exchange<'a, T, F>,
         co: Co,
         bell: &Arc<Bell>,
         value: T,
     ) -> Result<(), (Failure, T)> {
-        let (key, wakes) = exchange.wait_blocked(Waiter::Thread(bell.clone()), value, None);
-        drop(exchange);
-        let standing = Standing::blocked(self, key);
-        wakes.wake();
-        leno_kernel::listen_at(bell);
-        let mut exchange = self.lock();
-        match exchange.stop_listening(key, Waiter::Co(co)) {
-            Stage::Met => {
-                exchange.finish_met(standing.into_key());
-                Ok(())
-            }
-            Stage::Refused => Self::no_room(exchange, standing.into_key(), Wake::Unparked),
-            Stage::Waiting => {
-                drop(exchange);
-                self.await_room(standing, None)
-            }
-        }
+        let first = || {
+            leno_kernel::listen_at(bell);
+            First::LookAs(Waiter::Co(co))
+        };
+        self.await_room(exchange, Waiter::Thread(bell.clone()), value, first, None)
     }
 }
 
-impl<T> Exchange<T> {
+impl<T, F: Flavour> Exchange<'_, T, F> {
     /// What a coroutine should listen at before it parks here, if it should.
     #[inline(always)]
     pub(crate) fn bell_to_listen_at(&mut self) -> Option<Arc<Bell>> {
         if self.luck.is_to_be_tried() { leno_kernel::bell_to_listen_at() } else { None }
-    }
-
-    /// From now on `waiter` is woken, unless the party was met or refused.
-    pub(crate) fn stop_listening(&mut self, key: Key, waiter: Waiter) -> Stage {
-        let stage = self.stage(key);
-        self.luck.learn(stage == Stage::Met);
-        if stage == Stage::Waiting {
-            if let Waiter::Co(co) = waiter {
-                self.parks(key, co);
-            }
-            drop(self.set_waiter(key, waiter));
-        }
-        stage
     }
 }
 

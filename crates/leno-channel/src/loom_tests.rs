@@ -13,7 +13,7 @@ use loom::thread;
 use leno_kernel::Waiter;
 use leno_kernel::bell::Bell;
 
-use crate::exchange::Stage;
+use crate::exchange::{First, Next, Stage};
 use crate::shared::{bounded, channel};
 use crate::{Select, Semaphore, Shared, Source, join};
 
@@ -52,16 +52,18 @@ fn loom_who_has_listened_in_vain_is_woken_all_the_same() {
         if let Some((value, _)) = exchange.take_quick() {
             assert_eq!(value, 1);
         } else if exchange.has_nothing() {
-            let key = exchange.wait_hungry(Waiter::Thread(listens.clone()), None);
-            drop(exchange);
-            let _is_heard = listens.is_rung();
-            let mut exchange = rx.channel.lock();
-            if exchange.stop_listening(key, Waiter::Thread(parks.clone())) == Stage::Waiting {
-                drop(exchange);
+            let first = || {
+                let _is_heard = listens.is_rung();
+                First::LookAs(Waiter::Thread(parks.clone()))
+            };
+            let next = || {
                 parks.wait();
-                exchange = rx.channel.lock();
-            }
-            assert_eq!(exchange.finish_met(key), Some(1));
+                Next::Look
+            };
+            let waiter = Waiter::Thread(listens.clone());
+            let (exchange, left) = exchange.wait(waiter, None, first, next);
+            drop(exchange);
+            assert_eq!((left.stage, left.payload.value), (Stage::Met, Some(1)));
         } else {
             drop(exchange);
             assert_eq!(block_on(rx.recv_async()), Ok(1));

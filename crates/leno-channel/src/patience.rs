@@ -11,6 +11,7 @@ use std::sync::Arc;
 use leno_kernel::Waiter;
 use leno_kernel::bell::Bell;
 
+use crate::exchange::First;
 use crate::flavour::Flavour;
 
 /// Looks in a row.
@@ -32,12 +33,13 @@ impl Patience {
         }
     }
 
-    /// Looks until the bell is rung, or long enough.
+    /// Looks until the bell is rung, or long enough; then the thread parks.
     #[inline(always)]
-    pub(crate) fn spin(self) {
+    pub(crate) fn spin(self) -> First {
         if let Some(bell) = self.0 {
             look(&bell);
         }
+        First::Wait
     }
 }
 

@@ -59,7 +59,7 @@ impl<T, F: Flavour> Receiver<T, F> {
     #[inline(always)]
     #[track_caller]
     pub fn recv(&self) -> Result<T, RecvError> {
-        match self.channel.receive(Reason::Hungry(self.channel.object), None) {
+        match self.channel.receive(Reason::Hungry, None) {
             Ok(value) => Ok(value),
             Err(failure) => Err(self.not_received(failure)),
         }
@@ -91,7 +91,7 @@ impl<T, F: Flavour> Receiver<T, F> {
     /// ```
     #[track_caller]
     pub fn recv_or_close(&self) -> Result<T, RecvError> {
-        let received = self.channel.receive(Reason::Expecting(self.channel.object), None);
+        let received = self.channel.receive(Reason::Expecting, None);
         received.map_err(|failure| self.not_received(failure))
     }
 
@@ -150,8 +150,7 @@ impl<T, F: Flavour> Receiver<T, F> {
     /// ```
     #[track_caller]
     pub fn recv_timeout(&self, limit: Duration) -> Result<T, RecvTimeoutError> {
-        let reason = Reason::Hungry(self.channel.object);
-        let received = self.channel.receive(reason, Some(deadline_in(limit)));
+        let received = self.channel.receive(Reason::Hungry, Some(deadline_in(limit)));
         received.map_err(|failure| match failure {
             Failure::Closed => RecvTimeoutError::Closed(self.label()),
             Failure::TimedOut => RecvTimeoutError::TimedOut(self.label()),

@@ -1,7 +1,7 @@
 //! Receiving, for futures.
 //!
-//! A party that stands in line keeps its slot until the future is ready or dropped; a dropped one
-//! gives up as one that exits does.
+//! A party that stands in line is the future's until it is ready or dropped; a dropped one gives up as one that
+//! exits does.
 
 use core::fmt;
 use core::pin::Pin;
@@ -11,7 +11,7 @@ use leno_kernel::log::Operation;
 
 use crate::channel::Channel;
 use crate::error::RecvError;
-use crate::exchange::{Exchange, Key, Side, Stage, Taken};
+use crate::exchange::{Exchange, Own, Side, Stage, Taken};
 use crate::flavour::{Flavour, Local};
 use crate::select::ticket::Caller;
 use crate::{Label, Receiver};
@@ -19,12 +19,12 @@ use crate::{Label, Receiver};
 /// Waits at a channel for its next value; `None` when nothing will ever come.
 pub(crate) struct Waiting<'a, T, F: Flavour> {
     channel: &'a Channel<T, F>,
-    key: Option<Key>,
+    own: Option<Own<'a, T, F>>,
 }
 
 impl<'a, T, F: Flavour> Waiting<'a, T, F> {
     pub(crate) fn new(channel: &'a Channel<T, F>) -> Self {
-        Waiting { channel, key: None }
+        Waiting { channel, own: None }
     }
 
     pub(crate) fn label(&self) -> Label {
@@ -32,32 +32,32 @@ impl<'a, T, F: Flavour> Waiting<'a, T, F> {
     }
 
     /// Stands in line, after something else under the same lock.
-    pub(crate) fn stand(&mut self, context: &Context<'_>, first: fn(&mut Exchange<T>)) {
+    pub(crate) fn stand(&mut self, context: &Context<'_>, first: fn(&mut Exchange<'_, T, F>)) {
         let waiter = F::waiter(context);
         let mut exchange = self.channel.lock();
         first(&mut exchange);
-        self.key = Some(exchange.wait_hungry(waiter, None));
+        self.own = Some(exchange.wait_hungry(waiter, None));
     }
 
     pub(crate) fn poll(&mut self, context: &Context<'_>) -> Poll<Option<T>> {
-        let Some(key) = self.key else { return self.begin(context) };
-        let waiter = F::waiter(context);
-        let mut exchange = self.channel.lock();
-        match exchange.stage(key) {
-            Stage::Waiting => {
-                let old = exchange.renew(key, waiter);
-                drop(exchange);
-                drop(old);
-                Poll::Pending
-            }
-            Stage::Met | Stage::Refused => {
-                self.key = None;
-                let left = exchange.finish(key);
-                drop(exchange);
-                self.channel.ends(Operation::Receive, left.value.is_some());
-                Poll::Ready(left.value)
-            }
+        if self.own.is_none() {
+            return self.begin(context);
         }
+        // A waker that panics when it is cloned leaves everything as it was.
+        let waiter = F::waiter(context);
+        let Some(own) = self.own.take() else { unreachable!("looked at above") };
+        let mut exchange = self.channel.lock();
+        if exchange.stage(&own) == Stage::Waiting {
+            let old = exchange.renew(&own, waiter);
+            drop(exchange);
+            self.own = Some(own);
+            drop(old);
+            return Poll::Pending;
+        }
+        let left = exchange.withdraw(own);
+        drop(exchange);
+        self.channel.ends(Operation::Receive, left.payload.value.is_some());
+        Poll::Ready(left.payload.value)
     }
 
     fn begin(&mut self, context: &Context<'_>) -> Poll<Option<T>> {
@@ -66,8 +66,7 @@ impl<'a, T, F: Flavour> Waiting<'a, T, F> {
         let mut exchange = self.channel.asked(self.channel.lock(), Side::Blocked, None);
         let taken = exchange.take(&Caller);
         if let Taken::Empty | Taken::Busy = taken {
-            let key = exchange.wait_hungry(waiter, None);
-            self.key = Some(key);
+            self.own = Some(exchange.wait_hungry(waiter, None));
             return Poll::Pending;
         }
         drop(exchange);
@@ -84,8 +83,8 @@ impl<'a, T, F: Flavour> Waiting<'a, T, F> {
 
 impl<T, F: Flavour> Drop for Waiting<'_, T, F> {
     fn drop(&mut self) {
-        let Some(key) = self.key else { return };
-        let (left, wakes) = self.channel.lock().give_up(key);
+        let Some(own) = self.own.take() else { return };
+        let (left, wakes) = self.channel.lock().give_up(own);
         wakes.wake();
         drop(left);
     }

@@ -9,7 +9,7 @@ use leno_kernel::log::Operation;
 
 use crate::channel::Channel;
 use crate::error::SendError;
-use crate::exchange::{Key, Put, Side, Stage};
+use crate::exchange::{Own, Put, Side, Stage};
 use crate::flavour::{Flavour, Local};
 use crate::select::ticket::Caller;
 
@@ -17,14 +17,14 @@ use crate::select::ticket::Caller;
 #[must_use = "a future does nothing unless it is awaited"]
 pub struct SendFuture<'a, T, F: Flavour = Local> {
     channel: &'a Channel<T, F>,
-    step: Step<T>,
+    step: Step<'a, T, F>,
 }
 
-enum Step<T> {
+enum Step<'a, T, F: Flavour> {
     /// Not polled yet.
     Holds(T),
-    /// The value is in the slot.
-    Stands(Key),
+    /// The value is with its party.
+    Stands(Own<'a, T, F>),
     Sent,
     Refused,
 }
@@ -35,8 +35,8 @@ enum Step<T> {
 pub enum SendStatus {
     /// It was not tried yet.
     Idle,
-    /// It waits, under this number among those who wait at the channel.
-    Pending(u32),
+    /// It waits, under a number that no other wait has at the moment.
+    Pending(usize),
     /// The value is with the channel or with whoever took it.
     Sent,
     /// The channel was closed; the value came back.
@@ -70,9 +70,9 @@ impl<'a, T, F: Flavour> SendFuture<'a, T, F> {
     /// # drop((send, rx));
     /// ```
     pub fn status(&self) -> SendStatus {
-        match self.step {
+        match &self.step {
             Step::Holds(_) => SendStatus::Idle,
-            Step::Stands(key) => SendStatus::Pending(key.number()),
+            Step::Stands(own) => SendStatus::Pending(own.handle().key().number()),
             Step::Sent => SendStatus::Sent,
             Step::Refused => SendStatus::Closed,
         }
@@ -94,8 +94,8 @@ impl<'a, T, F: Flavour> SendFuture<'a, T, F> {
                 Poll::Ready(Err(SendError::Closed(value, self.channel.label())))
             }
             Put::Full(value) | Put::Busy(value) => {
-                let (key, wakes) = exchange.wait_blocked(waiter, value, None);
-                self.step = Step::Stands(key);
+                let (own, wakes) = exchange.wait_blocked(waiter, value, None);
+                self.step = Step::Stands(own);
                 drop(exchange);
                 wakes.wake();
                 Poll::Pending
@@ -114,23 +114,23 @@ impl<T, F: Flavour> Future for SendFuture<'_, T, F> {
         }
         // A waker that panics when it is cloned leaves everything as it was.
         let waiter = F::waiter(context);
-        let key = match core::mem::replace(&mut this.step, Step::Refused) {
+        let own = match core::mem::replace(&mut this.step, Step::Refused) {
             Step::Holds(value) => return this.begin(value, waiter),
-            Step::Stands(key) => key,
+            Step::Stands(own) => own,
             Step::Sent | Step::Refused => unreachable!("looked at above"),
         };
         let mut exchange = this.channel.lock();
-        if exchange.stage(key) == Stage::Waiting {
-            let old = exchange.renew(key, waiter);
-            this.step = Step::Stands(key);
+        if exchange.stage(&own) == Stage::Waiting {
+            let old = exchange.renew(&own, waiter);
             drop(exchange);
+            this.step = Step::Stands(own);
             drop(old);
             return Poll::Pending;
         }
-        let left = exchange.finish(key);
+        let left = exchange.withdraw(own);
         drop(exchange);
-        this.channel.ends(Operation::Send, left.value.is_none());
-        Poll::Ready(match left.value {
+        this.channel.ends(Operation::Send, left.payload.value.is_none());
+        Poll::Ready(match left.payload.value {
             None => {
                 this.step = Step::Sent;
                 Ok(())
@@ -142,8 +142,8 @@ impl<T, F: Flavour> Future for SendFuture<'_, T, F> {
 
 impl<T, F: Flavour> Drop for SendFuture<'_, T, F> {
     fn drop(&mut self) {
-        if let Step::Stands(key) = self.step {
-            let left = self.channel.lock().withdraw(Side::Blocked, key);
+        if let Step::Stands(own) = core::mem::replace(&mut self.step, Step::Refused) {
+            let left = self.channel.lock().withdraw(own);
             drop(left);
         }
     }

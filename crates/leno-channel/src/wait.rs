@@ -1,28 +1,30 @@
 //! Waiting at a channel: what all three kinds of caller share, and the loop of those that park.
 //!
-//! Whoever finds nothing stands in line, releases the lock, and parks. When it goes on it looks at
-//! its slot: a partner has changed it, or the wake was for another reason. To give up (time, exit,
-//! a dropped future) is to take the slot back under the lock; if a partner came first, a value that
-//! was handed over is delivered, or on exit put back.
+//! A caller that finds nothing waits in its own frame ([`Exchange::wait`]): it stands in line, releases the lock, and
+//! parks. When it goes on it looks at its party: a partner has changed it, or the wake was for another reason. To
+//! give up (time, exit, a dropped future) is to take the party back under the lock; if a partner came first, a
+//! value that was handed over is delivered, or on exit put back. A wait that unwinds, because a clock, a waker or a
+//! policy does, gives up.
 //!
-//! A party that stands in line is held by a guard ([`Standing`]) until its owner looks at it: if the wait
-//! unwinds instead, because a clock, a waker or a policy does, the guard gives up for it.
-//!
-//! At a shared channel with room for a batch, whoever finds nothing listens first: see
+//! At a shared channel with room for a batch, a caller that finds nothing listens first: see
 //! [`leno_kernel::listen`]. At others it listens once it stands in line (`listen.rs`).
 //!
-//! Whoever finds a partner and could have waited lets the policy say which of the two goes on. The
+//! A caller that finds a partner and could have waited lets the policy say which of the two goes on. The
 //! `try_` forms, futures and destructors never do: nobody expects that others run meanwhile.
 
+use core::cell::Cell;
+
 use leno_kernel::log::Operation;
-use leno_kernel::{Reason, Time, Waiter, Wake};
+use leno_kernel::{Object, Reason, Time, Waiter, Wake};
 
 use crate::channel::Channel;
-use crate::exchange::{Exchange, Key, Put, Side, Stage, Taken, Wakes};
+use crate::exchange::{Exchange, First, Left, Next, Put, Side, Stage, Taken, Wakes};
 use crate::flavour::Flavour;
 use crate::patience::Patience;
 use crate::select::ticket::Caller;
-use crate::standing::Standing;
+
+/// What a coroutine waits for at a channel; for dumps.
+pub(crate) type Why = fn(Object) -> Reason;
 
 /// Why nothing came of an operation that may wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +38,8 @@ impl<T, F: Flavour> Channel<T, F> {
     /// Takes a value, and waits for it; `reason` is for whoever asks what the coroutine does.
     #[inline(always)]
     #[track_caller]
-    pub(crate) fn receive(&self, reason: Reason, deadline: Option<Time>) -> Result<T, Failure> {
-        let operation = match reason {
+    pub(crate) fn receive(&self, reason: Why, deadline: Option<Time>) -> Result<T, Failure> {
+        let operation = match reason(self.object) {
             Reason::Lock(_) => Operation::Lock,
             _ => Operation::Receive,
         };
@@ -49,7 +51,7 @@ impl<T, F: Flavour> Channel<T, F> {
 
     #[inline(always)]
     #[track_caller]
-    fn receive_now(&self, reason: Reason, deadline: Option<Time>) -> Result<T, Failure> {
+    fn receive_now(&self, reason: Why, deadline: Option<Time>) -> Result<T, Failure> {
         let mut exchange = self.lock();
         if let Some((value, relieved)) = exchange.take_quick() {
             drop(exchange);
@@ -71,10 +73,7 @@ impl<T, F: Flavour> Channel<T, F> {
             {
                 return self.receive_listening(exchange, co, &bell, reason);
             }
-            let key = exchange.wait_hungry(Waiter::Co(co), None);
-            exchange.parks(key, co);
-            drop(exchange);
-            return self.await_value(Standing::hungry(self, key), reason, deadline);
+            return self.await_value(exchange, Waiter::Co(co), || First::Wait, reason, deadline);
         }
         self.receive_slowly(exchange, reason, deadline)
     }
@@ -82,7 +81,7 @@ impl<T, F: Flavour> Channel<T, F> {
     /// Listens before it stands in line.
     #[inline(never)]
     #[track_caller]
-    fn receive_streamed(&self, reason: Reason) -> Result<T, Failure> {
+    fn receive_streamed(&self, reason: Why) -> Result<T, Failure> {
         let mut taken = None;
         leno_kernel::listen(|| {
             let mut exchange = self.lock();
@@ -103,8 +102,8 @@ impl<T, F: Flavour> Channel<T, F> {
     #[track_caller]
     fn receive_slowly<'a>(
         &'a self,
-        exchange: F::Guard<'a, Exchange<T>>,
-        reason: Reason,
+        exchange: Exchange<'a, T, F>,
+        reason: Why,
         deadline: Option<Time>,
     ) -> Result<T, Failure> {
         let mut exchange = self.asked(exchange, Side::Blocked, None);
@@ -124,76 +123,78 @@ impl<T, F: Flavour> Channel<T, F> {
         }
         let Some(waiter) = self.try_waiter(deadline) else {
             drop(exchange);
-            self.refuse(reason, deadline)
+            self.refuse(reason(self.object), deadline)
         };
         let patience = Patience::of::<F>(&waiter);
-        let key = exchange.wait_hungry(waiter, None);
-        drop(exchange);
-        let standing = Standing::hungry(self, key);
-        patience.spin();
-        self.await_value(standing, reason, deadline)
+        self.await_value(exchange, waiter, || patience.spin(), reason, deadline)
     }
 
-    /// Waits for the value of a party that stands in line.
+    /// Stands in line, with a value or for one, and parks until it is met, the channel is closed or its time is
+    /// over. `first` is what it does before it parks; it says whether to look before that.
+    #[inline(always)]
+    #[track_caller]
+    fn wait_in_line<'a>(
+        &self,
+        exchange: Exchange<'a, T, F>,
+        waiter: Waiter,
+        value: Option<T>,
+        first: impl FnOnce() -> First,
+        (reason, deadline): (Why, Option<Time>),
+    ) -> (Exchange<'a, T, F>, Left<T>, Wake) {
+        let mut wake = Wake::Unparked;
+        // Whether the partner came while it listened.
+        let is_heard = Cell::new(None);
+        let next = || {
+            is_heard.set(is_heard.get().map(|_| false));
+            wake = self.park(reason, deadline);
+            if wake == Wake::Unparked { Next::Look } else { Next::Leave }
+        };
+        let (mut exchange, left) = exchange.wait(
+            waiter,
+            value,
+            || {
+                let step = first();
+                is_heard.set(matches!(step, First::LookAs(_)).then_some(true));
+                step
+            },
+            next,
+        );
+        if let Some(is_heard) = is_heard.get() {
+            exchange.luck.learn(is_heard && left.stage == Stage::Met);
+        }
+        (exchange, left, wake)
+    }
+
+    /// Stands in line for a value, and waits for it; `first` is what it does before it parks.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn await_value(
         &self,
-        standing: Standing<'_, T, F>,
-        reason: Reason,
+        exchange: Exchange<'_, T, F>,
+        waiter: Waiter,
+        first: impl FnOnce() -> First,
+        reason: Why,
         deadline: Option<Time>,
     ) -> Result<T, Failure> {
-        loop {
-            let wake = self.park(reason, deadline);
-            let mut exchange = self.lock();
-            match (exchange.stage(standing.key), wake) {
-                (Stage::Met, Wake::Unparked | Wake::TimedOut) => {
-                    let key = standing.into_key();
-                    return Ok(exchange.finish_met(key).expect("it was handed over"));
-                }
-                (Stage::Waiting, Wake::Unparked) => {}
-                _ => return Err(Self::no_value(exchange, standing.into_key(), wake)),
-            }
+        let (exchange, left, wake) =
+            self.wait_in_line(exchange, waiter, None, first, (reason, deadline));
+        if left.stage != Stage::Met || wake == Wake::Exit {
+            return Err(Self::no_value(exchange, left, wake));
         }
-    }
-
-    /// The same after other user code: it may have waited itself, and taken a wake that is meant for this party.
-    /// So this looks before it parks.
-    #[track_caller]
-    pub(crate) fn look_and_await_value(
-        &self,
-        standing: Standing<'_, T, F>,
-        reason: Reason,
-        deadline: Option<Time>,
-    ) -> Result<T, Failure> {
-        let mut exchange = self.lock();
-        match exchange.stage(standing.key) {
-            Stage::Waiting => {
-                drop(exchange);
-                self.await_value(standing, reason, deadline)
-            }
-            Stage::Met => {
-                let key = standing.into_key();
-                Ok(exchange.finish_met(key).expect("it was handed over"))
-            }
-            Stage::Refused => Err(Self::no_value(exchange, standing.into_key(), Wake::Unparked)),
-        }
+        drop(exchange);
+        Ok(left.payload.value.expect("it was handed over"))
     }
 
     /// Gives up waiting for a value, or has to. Under the lock that its stage was looked at: a value
     /// handed over in between would have to be taken back, and others have overtaken it by then.
     #[cold]
     #[inline(never)]
-    pub(crate) fn no_value(
-        mut exchange: F::Guard<'_, Exchange<T>>,
-        key: Key,
-        wake: Wake,
-    ) -> Failure {
-        let was_refused = exchange.stage(key) == Stage::Refused;
+    fn no_value(mut exchange: Exchange<'_, T, F>, mut left: Left<T>, wake: Wake) -> Failure {
         // Only on exit may something have been handed over; it goes to others.
-        let (left, wakes) = exchange.give_up(key);
+        let wakes = exchange.give_back(&mut left);
         drop(exchange);
         wakes.wake();
+        let was_refused = left.stage == Stage::Refused;
         drop(left);
         if wake == Wake::Exit {
             leno_kernel::exit();
@@ -231,6 +232,7 @@ impl<T, F: Flavour> Channel<T, F> {
             return self.send_streamed(value);
         }
         if exchange.has_no_way()
+            && exchange.has_nobody(Side::Joiners)
             && let Some(co) = leno_kernel::current_stack()
         {
             if F::SHARED
@@ -239,14 +241,7 @@ impl<T, F: Flavour> Channel<T, F> {
             {
                 return self.send_listening(exchange, co, &bell, value);
             }
-            let (key, wakes) = exchange.wait_blocked(Waiter::Co(co), value, None);
-            exchange.parks(key, co);
-            drop(exchange);
-            let standing = Standing::blocked(self, key);
-            return match wakes {
-                Wakes::Nobody => self.await_room(standing, deadline),
-                wakes => self.wake_and_await_room(standing, wakes, deadline),
-            };
+            return self.await_room(exchange, Waiter::Co(co), value, || First::Wait, deadline);
         }
         self.send_slowly(exchange, value, deadline)
     }
@@ -264,7 +259,7 @@ impl<T, F: Flavour> Channel<T, F> {
     #[track_caller]
     fn send_slowly<'a>(
         &'a self,
-        exchange: F::Guard<'a, Exchange<T>>,
+        exchange: Exchange<'a, T, F>,
         value: T,
         deadline: Option<Time>,
     ) -> Result<(), (Failure, T)> {
@@ -283,72 +278,44 @@ impl<T, F: Flavour> Channel<T, F> {
             self.refuse(Reason::Blocked(self.object), deadline)
         };
         let patience = Patience::of::<F>(&waiter);
-        let (key, wakes) = exchange.wait_blocked(waiter, left, None);
-        drop(exchange);
-        let standing = Standing::blocked(self, key);
-        if !matches!(wakes, Wakes::Nobody) {
-            return self.wake_and_await_room(standing, wakes, deadline);
+        let wakes = exchange.call_joiners();
+        if let Wakes::Nobody = wakes {
+            return self.await_room(exchange, waiter, left, || patience.spin(), deadline);
         }
-        patience.spin();
-        self.await_room(standing, deadline)
+        // Wakes others first, once it stands in line. That may be user code, which may wait itself and take a wake
+        // that is meant for this party: so it looks before it parks.
+        let first = || {
+            wakes.wake();
+            First::Look
+        };
+        self.await_room(exchange, waiter, left, first, deadline)
     }
 
-    /// Wakes others first, once it stands in line. That may be user code, which may wait itself and take a wake
-    /// that is meant for this party: so it looks before it parks.
-    #[cold]
-    #[inline(never)]
-    #[track_caller]
-    fn wake_and_await_room(
-        &self,
-        standing: Standing<'_, T, F>,
-        wakes: Wakes,
-        deadline: Option<Time>,
-    ) -> Result<(), (Failure, T)> {
-        wakes.wake();
-        let exchange = self.lock();
-        match exchange.stage(standing.key) {
-            Stage::Waiting => {
-                drop(exchange);
-                self.await_room(standing, deadline)
-            }
-            Stage::Met | Stage::Refused => {
-                Self::no_room(exchange, standing.into_key(), Wake::Unparked)
-            }
-        }
-    }
-
+    /// Stands in line with a value, and waits until it is taken; `first` is what it does before it parks.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn await_room(
         &self,
-        standing: Standing<'_, T, F>,
+        exchange: Exchange<'_, T, F>,
+        waiter: Waiter,
+        value: T,
+        first: impl FnOnce() -> First,
         deadline: Option<Time>,
     ) -> Result<(), (Failure, T)> {
-        loop {
-            let wake = self.park(Reason::Blocked(self.object), deadline);
-            let mut exchange = self.lock();
-            match (exchange.stage(standing.key), wake) {
-                (Stage::Met, Wake::Unparked | Wake::TimedOut) => {
-                    exchange.finish_met(standing.into_key());
-                    return Ok(());
-                }
-                (Stage::Waiting, Wake::Unparked) => {}
-                _ => return Self::no_room(exchange, standing.into_key(), wake),
-            }
+        let until = (Reason::Blocked as Why, deadline);
+        let (exchange, left, wake) = self.wait_in_line(exchange, waiter, Some(value), first, until);
+        drop(exchange);
+        if left.stage == Stage::Met && wake != Wake::Exit {
+            return Ok(());
         }
+        Self::no_room(left, wake)
     }
 
     /// Gives up waiting for room, or has to; unless it was sent by then.
     #[cold]
     #[inline(never)]
-    pub(crate) fn no_room(
-        mut exchange: F::Guard<'_, Exchange<T>>,
-        key: Key,
-        wake: Wake,
-    ) -> Result<(), (Failure, T)> {
-        let (stage, mut left) = exchange.withdraw(Side::Blocked, key);
-        drop(exchange);
-        let value = left.value.take();
+    fn no_room(mut left: Left<T>, wake: Wake) -> Result<(), (Failure, T)> {
+        let (stage, value) = (left.stage, left.payload.value.take());
         drop(left);
         if wake == Wake::Exit {
             leno_kernel::exit();
@@ -364,10 +331,10 @@ impl<T, F: Flavour> Channel<T, F> {
     /// Parks, and lets dumps see for what.
     #[inline(always)]
     #[track_caller]
-    fn park(&self, reason: Reason, deadline: Option<Time>) -> Wake {
+    fn park(&self, reason: Why, deadline: Option<Time>) -> Wake {
         match deadline {
-            None => leno_kernel::park_on(reason, &self.sign),
-            Some(deadline) => leno_kernel::park_on_until(reason, &self.sign, deadline),
+            None => leno_kernel::park_on(reason(self.object), &self.sign),
+            Some(deadline) => leno_kernel::park_on_until(reason(self.object), &self.sign, deadline),
         }
     }
 
@@ -417,13 +384,5 @@ pub(crate) fn park(reason: Reason, deadline: Option<Time>) -> Wake {
     match deadline {
         None => leno_kernel::park(reason),
         Some(deadline) => leno_kernel::park_until(reason, deadline),
-    }
-}
-
-impl<T> Exchange<T> {
-    /// For a future that is polled again: whom to wake now.
-    pub(crate) fn renew(&mut self, key: Key, waiter: Waiter) -> Option<Waiter> {
-        let is_same = self.waiter(key).is_some_and(|old| old.is_same(&waiter));
-        if is_same { Some(waiter) } else { self.set_waiter(key, waiter) }
     }
 }

@@ -15,7 +15,7 @@ use crate::io::{Flags, Interest, Readiness};
 use crate::join::Packet;
 use crate::mailbox::{Address, Mailbox, Message};
 use crate::options::{Options, Start};
-use crate::queue::{Next, Shared, Stage, WaitQueue};
+use crate::queue::{First, Next, Shared, Stage, WaitQueue};
 use crate::raw::closure::SendClosure;
 use crate::system::{Left, Movable, MovableBody, Rest, Team, Turn, Unstarted, Work};
 use crate::window::{Plate, Title};
@@ -392,7 +392,7 @@ fn await_number(numbers: &Numbers, is_hasty: bool) -> Option<u32> {
         Next::Look
     };
     let waiter = Waiter::Thread(bell.clone());
-    let (guard, left) = guard.wait(0, waiter, None, next, |_, _| ());
+    let (guard, left) = guard.wait(0, waiter, None, || First::Wait, next, |_, _| ());
     drop(guard);
     left.payload
 }

@@ -1,12 +1,13 @@
-//! Leaving an exchange: taking one's slot back, giving up, closing.
+//! Leaving an exchange: taking one's party back, giving up, closing.
 //!
 //! A value is never lost because its receiver gives up: if it was handed over by then, it goes to
 //! the next who is hungry, or to the front, in the order in which values were handed over.
 
-use super::parties::{Key, Left, Stage};
-use super::{Exchange, Meeting, Side, Wakes};
-use crate::select::ticket::{Caller, Claim, Claimant};
 use leno_kernel::{Waiter, user};
+
+use super::{Exchange, Key, Left, Meeting, Own, Side, Stage, Wakes};
+use crate::flavour::Flavour;
+use crate::select::ticket::{Caller, Claim, Claimant};
 
 /// What is done once the lock is released.
 #[must_use = "whoever is not woken waits for ever"]
@@ -34,43 +35,46 @@ impl<T> Drop for Values<T> {
     }
 }
 
-impl<T> Exchange<T> {
+impl<'c, T, F: Flavour> Exchange<'c, T, F> {
     /// What has become of a party.
-    #[inline(always)]
-    pub(crate) fn stage(&self, key: Key) -> Stage {
-        self.parties[key].stage
+    pub(crate) fn stage(&self, own: &Own<'c, T, F>) -> Stage {
+        self.guard.stage(own.handle())
     }
 
-    /// Takes the slot of a party back that is [`Stage::Met`] or [`Stage::Refused`].
-    #[inline(always)]
-    pub(crate) fn finish(&mut self, key: Key) -> Left<T> {
-        self.parties.remove(key)
-    }
-
-    /// The same for a party that was met and is in no select: gives its value.
-    #[inline(always)]
-    pub(crate) fn finish_met(&mut self, key: Key) -> Option<T> {
-        self.parties.remove_met(key)
-    }
-
-    /// Takes a slot back, whatever has become of its party, and leaves the line.
-    pub(crate) fn withdraw(&mut self, side: Side, key: Key) -> (Stage, Left<T>) {
-        self.unlink(side, key);
-        let stage = self.stage(key);
-        let left = self.parties.remove(key);
+    /// Takes a party back, whatever has become of it. Dropping what it has left is user code.
+    pub(crate) fn withdraw(&mut self, own: Own<'c, T, F>) -> Left<T> {
+        let left = self.guard.leave(own);
         self.check();
-        (stage, left)
+        left
     }
 
-    /// The same for a hungry party that gives up: what it was handed goes to others.
-    pub(crate) fn give_up(&mut self, key: Key) -> (Left<T>, Wakes) {
-        let order = self.parties[key].order;
-        let (stage, mut left) = self.withdraw(Side::Hungry, key);
-        let wakes = match left.value.take() {
-            Some(value) if stage == Stage::Met => self.put_back(order, value),
-            _ => Wakes::Nobody,
-        };
+    /// As [`Self::withdraw`], for a hungry party that gives up: what it was handed goes to others.
+    pub(crate) fn give_up(&mut self, own: Own<'c, T, F>) -> (Left<T>, Wakes) {
+        let mut left = self.withdraw(own);
+        let wakes = self.give_back(&mut left);
         (left, wakes)
+    }
+
+    /// What a hungry party was handed goes to others.
+    pub(crate) fn give_back(&mut self, left: &mut Left<T>) -> Wakes {
+        match left.payload.value.take() {
+            Some(value) if left.stage == Stage::Met => self.put_back(left.payload.order, value),
+            _ => Wakes::Nobody,
+        }
+    }
+
+    /// A wait in a frame unwinds: a clock, a waker or a policy raises something. What was handed over goes to
+    /// others, what was not sent is dropped.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn abandon(mut self, side: Side, mut left: Left<T>) {
+        let wakes = match side {
+            Side::Hungry => self.give_back(&mut left),
+            Side::Blocked | Side::Joiners => Wakes::Nobody,
+        };
+        drop(self);
+        wakes.wake();
+        user::discard(left);
     }
 
     /// The order of the value that is taken next.
@@ -89,21 +93,19 @@ impl<T> Exchange<T> {
         }
         let place = self.returned.partition_point(|(earlier, _)| *earlier < order);
         self.returned.insert(place, (order, value));
+        self.has_returned = true;
         self.check();
         self.call_joiners()
     }
 
-    /// Whom to wake when a party is met; the other one is given back, to be dropped.
-    pub(crate) fn set_waiter(&mut self, key: Key, waiter: Waiter) -> Option<Waiter> {
-        self.parties[key].waiter.replace(waiter)
+    /// For a future or a select that is polled again: whom to wake now. The waiter that is not needed is given
+    /// back, to be dropped.
+    pub(crate) fn renew(&mut self, own: &Own<'c, T, F>, waiter: Waiter) -> Option<Waiter> {
+        let is_same = self.guard.waiter(own.handle()).is_some_and(|old| old.is_same(&waiter));
+        if is_same { Some(waiter) } else { self.guard.set_waiter(own.handle(), waiter) }
     }
 
-    /// How the party is woken, if that was not done.
-    pub(crate) fn waiter(&self, key: Key) -> Option<&Waiter> {
-        self.parties[key].waiter.as_ref()
-    }
-
-    /// No more values: what is stored can be taken, whoever waits is told.
+    /// No more values: what is stored can be taken, all who wait are told.
     pub(crate) fn close(&mut self) -> Rest<T> {
         self.closed = true;
         let mut wakes = self.refuse(Side::Hungry);
@@ -122,32 +124,30 @@ impl<T> Exchange<T> {
     /// The last receiver has gone: nobody will ever take what is stored.
     pub(crate) fn no_receivers(&mut self) -> Rest<T> {
         let wakes = self.refuse(Side::Blocked);
-        let values = self.returned.drain(..).map(|(_, value)| value).chain(self.buffer.drain(..));
-        Rest { wakes, values: values.collect() }
+        let mut values: Vec<T> = self.returned.drain(..).map(|(_, value)| value).collect();
+        self.has_returned = false;
+        values.extend(self.buffer.drain(..));
+        Rest { wakes, values }
     }
 
     /// Tells all of a line that they wait in vain; a select that asks a source finds it out when it looks again.
     pub(super) fn refuse(&mut self, side: Side) -> Wakes {
-        let keys: Vec<Key> = self.parties.iter(self.line(side)).map(|(key, _)| key).collect();
+        let line = side as usize;
+        let keys: Vec<Key> = self.guard.iter(line).map(|one| one.key).collect();
         let mut wakes = Wakes::Many(Vec::new());
         for key in keys {
-            let claim = Caller.claim(self.parties[key].coupon.as_ref());
-            if claim == Claim::Asking {
-                continue;
-            }
-            self.unlink(side, key);
-            match claim {
+            let Some(one) = self.guard.get(line, key) else { continue };
+            match Caller.claim(one.payload.coupon.as_ref()) {
+                Claim::Asking => {}
                 // A select that was passed over, and whose source has answered since: what was stored comes first.
                 Claim::Won if side == Side::Hungry && self.len() > 0 => {
-                    self.parties[key].stage = Stage::Met;
                     wakes.add(self.hand_stored(key));
                 }
                 Claim::Won => {
-                    let party = &mut self.parties[key];
-                    party.stage = Stage::Refused;
-                    wakes.add(Wakes::take(&mut party.waiter));
+                    let refused = self.guard.settle(line, key, Stage::Refused, (), |_, ()| ());
+                    wakes.add(refused.map_or(Wakes::Nobody, |((), waiter)| Wakes::from(waiter)));
                 }
-                Claim::Lost | Claim::Asking | Claim::Busy => {}
+                Claim::Lost | Claim::Busy => self.guard.remove(line, key),
             }
         }
         wakes

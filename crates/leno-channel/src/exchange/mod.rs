@@ -1,7 +1,7 @@
-//! An exchange: where values and those who wait for them meet. The inside of every channel, behind
-//! its lock; semaphores, mutexes and the like are made of it, too.
+//! An exchange: where values and those who wait for them meet. The inside of every channel, while it is
+//! locked; semaphores, mutexes and the like are made of it, too.
 //!
-//! Three lines: the *hungry* wait for a value, the *blocked* wait to get rid of one, the *joiners*
+//! It is a wait queue ([`leno_kernel::queue`]) of three lines: the *hungry* wait for a value, the *blocked* wait to get rid of one, the *joiners*
 //! wait for values of several channels at once. Values wait in the buffer, which holds as many as
 //! the channel's capacity; those that were handed to someone who gave up come before them.
 //!
@@ -17,23 +17,26 @@
 
 mod leave;
 mod offer;
-mod parties;
+mod party;
 mod quick;
 mod reconcile;
 mod wakes;
 mod who;
 
 pub(crate) use offer::{Offer, Offers};
-pub(crate) use parties::{Coupon, Key, Stage};
+pub(crate) use party::{Coupon, Party};
 pub(crate) use wakes::Wakes;
 pub use who::Who;
 
 use core::cell::Cell;
+use core::ops::{Deref, DerefMut};
 use std::collections::VecDeque;
 
-use leno_kernel::{Co, Object, Waiter};
+use leno_kernel::queue::{self, WaitQueue};
+pub(crate) use leno_kernel::queue::{First, Key, Next, Stage};
+use leno_kernel::{Object, Waiter};
 
-use self::parties::{Line, Parties};
+use crate::flavour::Flavour;
 use crate::listen::Luck;
 use crate::select::ticket::{Caller, Claim, Claimant};
 
@@ -43,22 +46,32 @@ const FEW: usize = 64;
 /// Holds any number of values.
 pub(crate) const UNBOUNDED: usize = usize::MAX;
 
-/// See the module. What two that meet write comes first, with the lock: from another core, each cache line
-/// takes as long as all the rest.
+/// A channel's state and lines, behind its lock.
+pub(crate) type Lines<T, F> = WaitQueue<F, State<T>, Party<T>, 3>;
+/// A party of a future, a select or a join.
+pub(crate) type Own<'c, T, F> = queue::HeapNode<'c, F, State<T>, Party<T>, 3>;
+/// What a party has left behind.
+pub(crate) type Left<T> = queue::Left<Party<T>>;
+
+/// See the module: a channel that is locked.
+pub(crate) struct Exchange<'c, T, F: Flavour> {
+    guard: queue::Guard<'c, F, State<T>, Party<T>, 3>,
+}
+
+/// What a channel is, but for those who wait. What two that meet write comes first, behind the lock and the
+/// lines: from another core, each cache line takes as long as all the rest.
 #[repr(C)]
-pub(crate) struct Exchange<T> {
-    hungry: Line,
-    blocked: Line,
+pub(crate) struct State<T> {
     /// The order of the next value that is handed over, or taken by a select in lines.
     handed: u64,
-    pub(crate) luck: Luck,
-    parties: Parties<T>,
-    capacity: usize,
-    buffer: VecDeque<T>,
-    joiners: Line,
     pub(crate) senders: usize,
     pub(crate) receivers: usize,
+    capacity: usize,
     closed: bool,
+    /// Whether there is something in `returned`.
+    has_returned: bool,
+    pub(crate) luck: Luck,
+    buffer: VecDeque<T>,
     /// Values whose receivers gave up, with their order.
     returned: VecDeque<(u64, T)>,
     /// Where the next fair select that begins here looks first.
@@ -75,9 +88,25 @@ pub(crate) struct Exchange<T> {
 /// Which line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
-    Hungry,
-    Blocked,
-    Joiners,
+    Hungry = 0,
+    Blocked = 1,
+    Joiners = 2,
+}
+
+impl<T, F: Flavour> Deref for Exchange<'_, T, F> {
+    type Target = State<T>;
+
+    #[inline(always)]
+    fn deref(&self) -> &State<T> {
+        &self.guard
+    }
+}
+
+impl<T, F: Flavour> DerefMut for Exchange<'_, T, F> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut State<T> {
+        &mut self.guard
+    }
 }
 
 /// What taking a value came to.
@@ -104,17 +133,14 @@ enum Meeting {
     Busy,
 }
 
-impl<T> Exchange<T> {
+impl<T> State<T> {
     /// Empty, with one sender and one receiver.
-    pub(crate) fn new(capacity: usize, object: Object) -> Exchange<T> {
-        Exchange {
+    pub(crate) fn new(capacity: usize, object: Object) -> State<T> {
+        State {
             capacity,
             buffer: VecDeque::new(),
             returned: VecDeque::new(),
-            parties: Parties::new(),
-            hungry: Line::new(),
-            blocked: Line::new(),
-            joiners: Line::new(),
+            has_returned: false,
             handed: 0,
             luck: Luck::default(),
             closed: false,
@@ -126,236 +152,6 @@ impl<T> Exchange<T> {
             stock: 0,
             make: None,
         }
-    }
-
-    /// Takes the next value.
-    pub(crate) fn take<C: Claimant>(&mut self, claimant: &C) -> Taken<T> {
-        if !self.returned.is_empty() || !self.buffer.is_empty() {
-            return self.take_stored(claimant);
-        }
-        if !self.blocked.is_empty() {
-            match self.meet(Side::Blocked, claimant) {
-                Meeting::With(key) => {
-                    let (value, wakes) = self.relieve(key);
-                    return Taken::Value(value, wakes);
-                }
-                Meeting::Busy => return Taken::Busy,
-                Meeting::Nobody => {}
-            }
-        }
-        if !self.will_come() {
-            return match claimant.claim(None) {
-                Claim::Busy => Taken::Busy,
-                _ => Taken::Closed,
-            };
-        }
-        Taken::Empty
-    }
-
-    #[inline]
-    fn take_stored<C: Claimant>(&mut self, claimant: &C) -> Taken<T> {
-        if claimant.claim(None) == Claim::Busy {
-            return Taken::Busy;
-        }
-        let (value, wakes) = self.pop_stored();
-        Taken::Value(value, wakes)
-    }
-
-    /// The first of the stored values, of which there are some.
-    #[inline(always)]
-    fn pop_stored(&mut self) -> (T, Wakes) {
-        if let Some((order, value)) = self.returned.pop_front() {
-            self.restock(order);
-            return (value, self.tell_end());
-        }
-        let value = self.buffer.pop_front().expect("it is not empty");
-        let wakes = if self.blocked.is_empty() { self.tell_end() } else { self.refill() };
-        (value, wakes)
-    }
-
-    /// One of the stock was taken, perhaps: the next takes its place.
-    fn restock(&mut self, order: u64) {
-        if let Some(make) = self.make.filter(|_| self.stock > 0) {
-            self.stock -= 1;
-            self.returned.push_front((order, make()));
-        }
-    }
-
-    /// Adds values that are made when they are needed, so it takes the same time however many they are; unless
-    /// somebody waits for one, or two are not many.
-    pub(crate) fn add_stock(&mut self, count: usize, make: fn() -> T) -> Option<Wakes> {
-        if count <= FEW || !self.will_go() || self.can_meet_or_passes(Side::Hungry, None) {
-            return None;
-        }
-        self.make = Some(make);
-        self.stock = self.stock.saturating_add(count);
-        if self.returned.is_empty() {
-            self.restock(0);
-        }
-        self.check();
-        Some(self.call_joiners())
-    }
-
-    /// A value was taken: if it was the last one ever, joiners wait in vain.
-    #[inline(always)]
-    fn tell_end(&mut self) -> Wakes {
-        let is_end = self.returned.is_empty() && self.buffer.is_empty() && !self.will_come();
-        if is_end { self.call_joiners() } else { Wakes::Nobody }
-    }
-
-    /// There is room in the buffer: someone is blocked no more.
-    fn refill(&mut self) -> Wakes {
-        let Meeting::With(key) = self.meet(Side::Blocked, &Caller) else { return Wakes::Nobody };
-        let (value, wakes) = self.relieve(key);
-        self.buffer.push_back(value);
-        self.check();
-        wakes
-    }
-
-    /// Takes the value of a blocked party that was met.
-    #[inline(always)]
-    fn relieve(&mut self, key: Key) -> (T, Wakes) {
-        let party = &mut self.parties[key];
-        let value = party.value.take().expect("a blocked party has a value");
-        (value, Wakes::take(&mut party.waiter))
-    }
-
-    /// Gives a value to whoever waits longest, or to the buffer.
-    pub(crate) fn put<C: Claimant>(&mut self, value: T, claimant: &C) -> Put<T> {
-        if self.closed || self.receivers == 0 {
-            return match claimant.claim(None) {
-                Claim::Busy => Put::Busy(value),
-                _ => Put::Closed(value),
-            };
-        }
-        if !self.hungry.is_empty() {
-            match self.meet(Side::Hungry, claimant) {
-                Meeting::With(key) => {
-                    let order = self.handed;
-                    self.handed += 1;
-                    return Put::Done(self.hand(key, order, value));
-                }
-                Meeting::Busy => return Put::Busy(value),
-                Meeting::Nobody => {}
-            }
-        }
-        if self.has_room() {
-            if claimant.claim(None) == Claim::Busy {
-                return Put::Busy(value);
-            }
-            self.buffer.push_back(value);
-            self.check();
-            return Put::Done(self.call_joiners());
-        }
-        Put::Full(value)
-    }
-
-    /// Gives a value to a hungry party that was met.
-    #[inline(always)]
-    fn hand(&mut self, key: Key, order: u64, value: T) -> Wakes {
-        let party = &mut self.parties[key];
-        party.value = Some(value);
-        party.order = order;
-        Wakes::take(&mut party.waiter)
-    }
-
-    /// Has someone wait for a value, after [`Self::take`] has found none.
-    #[inline(always)]
-    pub(crate) fn wait_hungry(&mut self, waiter: Waiter, coupon: Option<Coupon>) -> Key {
-        let key = self.parties.add(&mut self.hungry, waiter, None, coupon);
-        self.check();
-        key
-    }
-
-    /// Has someone wait to get rid of a value, after [`Self::put`] has found no way.
-    #[inline(always)]
-    pub(crate) fn wait_blocked(
-        &mut self,
-        waiter: Waiter,
-        value: T,
-        coupon: Option<Coupon>,
-    ) -> (Key, Wakes) {
-        let key = self.parties.add(&mut self.blocked, waiter, Some(value), coupon);
-        self.check();
-        (key, self.call_joiners())
-    }
-
-    /// A coroutine is about to park for a party.
-    #[inline(always)]
-    pub(crate) fn parks(&mut self, key: Key, co: Co) {
-        self.parties.parks(key, co);
-    }
-
-    /// Has a join wait until there is something to look at.
-    pub(crate) fn wait_joining(&mut self, waiter: Waiter, coupon: Coupon) -> Key {
-        self.parties.add(&mut self.joiners, waiter, None, Some(coupon))
-    }
-
-    /// There is something to look at.
-    #[inline(always)]
-    fn call_joiners(&mut self) -> Wakes {
-        if self.joiners.is_empty() { Wakes::Nobody } else { self.call_all_joiners() }
-    }
-
-    #[cold]
-    fn call_all_joiners(&mut self) -> Wakes {
-        let keys: Vec<Key> = self.parties.iter(&self.joiners).map(|(key, _)| key).collect();
-        let mut waiters = Vec::new();
-        for key in keys {
-            let party = &mut self.parties[key];
-            // A source that is asked may wait itself, and take the wake for its own.
-            let _ = party.coupon.as_ref().is_some_and(|coupon| coupon.ticket.note());
-            waiters.extend(party.waiter.take());
-        }
-        Wakes::Many(waiters)
-    }
-
-    /// Finds a party in a line, makes sure that it is free, and takes it out. Selects that ask a source are passed
-    /// over, and those that were and have not looked since: what they have missed comes first.
-    #[inline(never)]
-    fn meet<C: Claimant>(&mut self, side: Side, claimant: &C) -> Meeting {
-        loop {
-            let own = claimant.ticket();
-            let Some(key) = self.pick(side, own) else {
-                if self.can_meet_or_passes(side, own) {
-                    continue;
-                }
-                return Meeting::Nobody;
-            };
-            match claimant.claim(self.parties[key].coupon.as_ref()) {
-                Claim::Won => {
-                    self.unlink(side, key);
-                    self.parties[key].stage = Stage::Met;
-                    return Meeting::With(key);
-                }
-                Claim::Lost => self.unlink(side, key),
-                Claim::Asking => self.parties[key].is_passed.set(true),
-                Claim::Busy => return Meeting::Busy,
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn unlink(&mut self, side: Side, key: Key) {
-        let line = match side {
-            Side::Hungry => &mut self.hungry,
-            Side::Blocked => &mut self.blocked,
-            Side::Joiners => &mut self.joiners,
-        };
-        self.parties.unlink(line, key);
-    }
-
-    /// Whether there is nobody and nothing to take from now: no value, nobody blocked, not closed.
-    #[inline(always)]
-    pub(crate) fn has_nothing(&self) -> bool {
-        let is_empty = self.returned.is_empty() && self.buffer.is_empty();
-        is_empty && self.blocked.is_empty() && self.will_come()
-    }
-
-    /// Whether a value can go nowhere now: no room, nobody hungry, not closed.
-    #[inline(always)]
-    pub(crate) fn has_no_way(&self) -> bool {
-        !self.has_room() && self.hungry.is_empty() && self.will_go()
     }
 
     /// Whether a value may still come.
@@ -381,11 +177,6 @@ impl<T> Exchange<T> {
         self.buffer.len() < self.capacity
     }
 
-    /// Whether a sender that listens should go on: there is room for half a batch, or nothing to wait for.
-    pub(crate) fn has_much_room(&self) -> bool {
-        self.buffer.len() <= self.capacity / 2 || !self.will_go() || !self.blocked.is_empty()
-    }
-
     pub(crate) fn capacity(&self) -> usize {
         self.capacity
     }
@@ -394,6 +185,276 @@ impl<T> Exchange<T> {
     pub(crate) fn next_turn(&mut self) -> usize {
         self.turn = self.turn.wrapping_add(1);
         self.turn
+    }
+}
+
+impl<'c, T, F: Flavour> Exchange<'c, T, F> {
+    #[inline(always)]
+    pub(crate) fn lock(lines: &'c Lines<T, F>) -> Self {
+        Exchange { guard: lines.lock() }
+    }
+
+    /// Whether nobody is in a line.
+    #[inline(always)]
+    pub(crate) fn has_nobody(&self, side: Side) -> bool {
+        self.guard.is_empty(side as usize)
+    }
+
+    /// Takes the next value.
+    pub(crate) fn take<C: Claimant>(&mut self, claimant: &C) -> Taken<T> {
+        if self.has_returned || !self.buffer.is_empty() {
+            return self.take_stored(claimant);
+        }
+        if !self.has_nobody(Side::Blocked) {
+            match self.meet(Side::Blocked, claimant) {
+                Meeting::With(key) => {
+                    let (value, wakes) = self.relieve(key);
+                    return Taken::Value(value, wakes);
+                }
+                Meeting::Busy => return Taken::Busy,
+                Meeting::Nobody => {}
+            }
+        }
+        if !self.will_come() {
+            return match claimant.claim(None) {
+                Claim::Busy => Taken::Busy,
+                _ => Taken::Closed,
+            };
+        }
+        Taken::Empty
+    }
+
+    #[inline]
+    fn take_stored<C: Claimant>(&mut self, claimant: &C) -> Taken<T> {
+        if claimant.claim(None) == Claim::Busy {
+            return Taken::Busy;
+        }
+        let (value, wakes) = self.pop_stored();
+        self.check();
+        Taken::Value(value, wakes)
+    }
+
+    /// The first of the stored values, of which there are some.
+    #[inline(always)]
+    fn pop_stored(&mut self) -> (T, Wakes) {
+        if self.has_returned {
+            return self.pop_returned();
+        }
+        let value = self.buffer.pop_front().expect("it is not empty");
+        let wakes = if self.has_nobody(Side::Blocked) { self.tell_end() } else { self.refill() };
+        (value, wakes)
+    }
+
+    #[cold]
+    fn pop_returned(&mut self) -> (T, Wakes) {
+        let (order, value) = self.returned.pop_front().expect("it is not empty");
+        self.restock(order);
+        self.has_returned = !self.returned.is_empty();
+        (value, self.tell_end())
+    }
+
+    /// One of the stock was taken, perhaps: the next takes its place.
+    fn restock(&mut self, order: u64) {
+        if let Some(make) = self.make.filter(|_| self.stock > 0) {
+            self.stock -= 1;
+            self.returned.push_front((order, make()));
+            self.has_returned = true;
+        }
+    }
+
+    /// Adds values that are made when they are needed, so it takes the same time however many they are; unless
+    /// somebody waits for one, or two are not many.
+    pub(crate) fn add_stock(&mut self, count: usize, make: fn() -> T) -> Option<Wakes> {
+        if count <= FEW || !self.will_go() || self.can_meet_or_passes(Side::Hungry, None) {
+            return None;
+        }
+        self.make = Some(make);
+        self.stock = self.stock.saturating_add(count);
+        if !self.has_returned {
+            self.restock(0);
+        }
+        self.check();
+        Some(self.call_joiners())
+    }
+
+    /// A value was taken: if it was the last one ever, joiners wait in vain.
+    #[inline(always)]
+    fn tell_end(&mut self) -> Wakes {
+        let is_end = !self.has_returned && self.buffer.is_empty() && !self.will_come();
+        if is_end { self.call_joiners() } else { Wakes::Nobody }
+    }
+
+    /// There is room in the buffer: someone is blocked no more.
+    fn refill(&mut self) -> Wakes {
+        let Meeting::With(key) = self.meet(Side::Blocked, &Caller) else { return Wakes::Nobody };
+        let (value, wakes) = self.relieve(key);
+        self.buffer.push_back(value);
+        wakes
+    }
+
+    /// Takes the value of a blocked party that was met.
+    #[inline(always)]
+    fn relieve(&mut self, key: Key) -> (T, Wakes) {
+        let settled =
+            self.guard
+                .settle(Side::Blocked as usize, key, Stage::Met, (), |party, ()| party.relieve());
+        let Ok((value, waiter)) = settled else { unreachable!("it is in line") };
+        (value, Wakes::from(waiter))
+    }
+
+    /// Gives a value to the party that waits longest, or to the buffer.
+    pub(crate) fn put<C: Claimant>(&mut self, value: T, claimant: &C) -> Put<T> {
+        if self.closed || self.receivers == 0 {
+            return match claimant.claim(None) {
+                Claim::Busy => Put::Busy(value),
+                _ => Put::Closed(value),
+            };
+        }
+        if !self.has_nobody(Side::Hungry) {
+            match self.meet(Side::Hungry, claimant) {
+                Meeting::With(key) => {
+                    let order = self.handed;
+                    self.handed += 1;
+                    return Put::Done(self.hand(key, order, value));
+                }
+                Meeting::Busy => return Put::Busy(value),
+                Meeting::Nobody => {}
+            }
+        }
+        if self.has_room() {
+            if claimant.claim(None) == Claim::Busy {
+                return Put::Busy(value);
+            }
+            self.buffer.push_back(value);
+            self.check();
+            return Put::Done(self.call_joiners());
+        }
+        Put::Full(value)
+    }
+
+    /// Gives a value to a hungry party that was met.
+    #[inline(always)]
+    fn hand(&mut self, key: Key, order: u64, value: T) -> Wakes {
+        let hand = |party: &mut Party<T>, value| party.hand(order, value);
+        let settled = self.guard.settle(Side::Hungry as usize, key, Stage::Met, value, hand);
+        let Ok(((), waiter)) = settled else { unreachable!("it is in line") };
+        Wakes::from(waiter)
+    }
+
+    /// Has a future or a select wait for a value, after [`Self::take`] has found none.
+    pub(crate) fn wait_hungry(&mut self, waiter: Waiter, coupon: Option<Coupon>) -> Own<'c, T, F> {
+        let own = self.stand(Side::Hungry, waiter, None, coupon);
+        self.check();
+        own
+    }
+
+    /// Has a future or a select wait to get rid of a value, after [`Self::put`] has found no way.
+    pub(crate) fn wait_blocked(
+        &mut self,
+        waiter: Waiter,
+        value: T,
+        coupon: Option<Coupon>,
+    ) -> (Own<'c, T, F>, Wakes) {
+        let own = self.stand(Side::Blocked, waiter, Some(value), coupon);
+        self.check();
+        (own, self.call_joiners())
+    }
+
+    /// Has a join wait until there is something to look at.
+    pub(crate) fn wait_joining(&mut self, waiter: Waiter, coupon: Coupon) -> Own<'c, T, F> {
+        self.stand(Side::Joiners, waiter, None, Some(coupon))
+    }
+
+    fn stand(
+        &mut self,
+        side: Side,
+        waiter: Waiter,
+        value: Option<T>,
+        coupon: Option<Coupon>,
+    ) -> Own<'c, T, F> {
+        self.guard.link_on_heap(side as usize, waiter, Party::new(value, coupon))
+    }
+
+    /// Has the calling code wait in its frame: for a value, or to get rid of one. See [`queue::Guard::wait`].
+    /// If the wait unwinds, what it was handed goes to the next, or to the front.
+    #[inline(always)]
+    pub(crate) fn wait(
+        self,
+        waiter: Waiter,
+        value: Option<T>,
+        first: impl FnOnce() -> First,
+        next: impl FnMut() -> Next,
+    ) -> (Self, Left<T>) {
+        let side = if value.is_some() { Side::Blocked } else { Side::Hungry };
+        if cfg!(debug_assertions) {
+            self.check_parks(&waiter);
+        }
+        let abandon = |guard, left| Exchange { guard }.abandon(side, left);
+        let party = Party::that_parks(value);
+        let (guard, left) = self.guard.wait(side as usize, waiter, party, first, next, abandon);
+        let exchange = Exchange { guard };
+        exchange.check();
+        (exchange, left)
+    }
+
+    /// There is something to look at.
+    #[inline(always)]
+    pub(crate) fn call_joiners(&mut self) -> Wakes {
+        if self.has_nobody(Side::Joiners) { Wakes::Nobody } else { self.call_all_joiners() }
+    }
+
+    #[cold]
+    fn call_all_joiners(&mut self) -> Wakes {
+        let joiners = Side::Joiners as usize;
+        let note = |one: queue::Waiting<'_, Party<T>>| {
+            // A source that is asked may wait itself, and take the wake for its own.
+            let _ = one.payload.coupon.as_ref().is_some_and(|coupon| coupon.ticket.note());
+            one.key
+        };
+        let keys: Vec<Key> = self.guard.iter(joiners).map(note).collect();
+        let waiters = keys.into_iter().filter_map(|key| self.guard.take_waiter(joiners, key));
+        let waiters = waiters.collect();
+        Wakes::Many(waiters)
+    }
+
+    /// Finds a party in a line and makes sure that it is free: the caller settles it, under the same lock. Selects that ask a source are passed
+    /// over, and those that were and have not looked since: what they have missed comes first.
+    #[inline(never)]
+    fn meet<C: Claimant>(&mut self, side: Side, claimant: &C) -> Meeting {
+        loop {
+            let own = claimant.ticket();
+            let Some(key) = self.pick(side, own) else {
+                if self.can_meet_or_passes(side, own) {
+                    continue;
+                }
+                return Meeting::Nobody;
+            };
+            let Some(one) = self.guard.get(side as usize, key) else { continue };
+            match claimant.claim(one.payload.coupon.as_ref()) {
+                Claim::Won => return Meeting::With(key),
+                Claim::Asking => one.payload.is_passed.set(true),
+                Claim::Busy => return Meeting::Busy,
+                Claim::Lost => self.guard.remove(side as usize, key),
+            }
+        }
+    }
+
+    /// Whether there is nobody and nothing to take from now: no value, nobody blocked, not closed.
+    #[inline(always)]
+    pub(crate) fn has_nothing(&self) -> bool {
+        let is_empty = !self.has_returned && self.buffer.is_empty();
+        is_empty && self.has_nobody(Side::Blocked) && self.will_come()
+    }
+
+    /// Whether a value can go nowhere now: no room, nobody hungry, not closed.
+    #[inline(always)]
+    pub(crate) fn has_no_way(&self) -> bool {
+        !self.has_room() && self.has_nobody(Side::Hungry) && self.will_go()
+    }
+
+    /// Whether a sender that listens should go on: there is room for half a batch, or nothing to wait for.
+    pub(crate) fn has_much_room(&self) -> bool {
+        self.buffer.len() <= self.capacity / 2 || !self.will_go() || !self.has_nobody(Side::Blocked)
     }
 
     /// The invariants.
@@ -406,13 +467,14 @@ impl<T> Exchange<T> {
 
     fn check_all(&self) {
         let object = self.object;
+        assert_eq!(self.has_returned, !self.returned.is_empty(), "at channel {object}");
         let is_stored = self.len() > 0;
-        for (_, hungry) in self.parties.iter(&self.hungry) {
-            let own = hungry.coupon.as_ref().map(|coupon| &*coupon.ticket);
+        for hungry in self.guard.iter(Side::Hungry as usize) {
+            let own = hungry.payload.coupon.as_ref().map(|coupon| &*coupon.ticket);
             let is_alone = !is_stored && !self.is_awaited(Side::Blocked, own);
             // Looked at last: it may be met elsewhere meanwhile, but not the other way round.
             assert!(
-                is_alone || !hungry.can_meet(None),
+                is_alone || !hungry.payload.can_meet(None),
                 "someone is hungry at channel {object}, where there is something to take"
             );
         }
@@ -420,6 +482,17 @@ impl<T> Exchange<T> {
             !self.has_room() || !self.is_awaited(Side::Blocked, None),
             "someone is blocked at channel {object}, where there is room"
         );
+    }
+
+    /// A coroutine that parks here waits here for nothing else.
+    fn check_parks(&self, waiter: &Waiter) {
+        let is_same = |one: queue::Waiting<'_, Party<T>>| {
+            one.payload.parks() && one.waiter.is_some_and(|other| other.is_same(waiter))
+        };
+        let is_parked = [Side::Hungry, Side::Blocked]
+            .into_iter()
+            .any(|side| self.guard.iter(side as usize).any(is_same));
+        assert!(!is_parked, "the calling code is parked at channel {} already", self.object);
     }
 }
 

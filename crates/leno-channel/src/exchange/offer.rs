@@ -1,8 +1,8 @@
 //! Looking at what could be taken, and taking it later under the same lock: for joins, which take
 //! from several exchanges or from none.
 
-use super::parties::{Coupon, Key, Stage};
-use super::{Exchange, Side, Wakes};
+use super::{Coupon, Exchange, Key, Side, Wakes};
+use crate::flavour::Flavour;
 use crate::select::ticket::Ticket;
 
 /// What an exchange has to offer.
@@ -35,7 +35,7 @@ impl Offer {
     }
 }
 
-impl<T> Exchange<T> {
+impl<T, F: Flavour> Exchange<'_, T, F> {
     /// What can be taken now, other than from one's own select.
     pub(crate) fn offers(&self, own: Option<&Ticket>) -> Offers {
         if self.len() > 0 {
@@ -48,10 +48,10 @@ impl<T> Exchange<T> {
                 false => Offers::Closed,
             };
         };
-        let line = self.parties.iter(self.line(Side::Blocked));
+        let line = self.guard.iter(Side::Blocked as usize);
         let mut offers: Vec<_> = line
-            .filter(|(_, party)| party.can_meet_or_is_passed(own))
-            .map(|(key, party)| (key != first, Offer::Party(key, party.coupon.clone())))
+            .filter(|one| one.payload.can_meet_or_is_passed(own))
+            .map(|one| (one.key != first, Offer::Party(one.key, one.payload.coupon.clone())))
             .collect();
         offers.sort_by_key(|(is_later, _)| *is_later);
         match offers.is_empty() {
@@ -63,12 +63,12 @@ impl<T> Exchange<T> {
     /// Takes what was offered under the same lock, and settled since.
     pub(crate) fn accept(&mut self, offer: &Offer) -> (T, Wakes) {
         match offer {
-            Offer::Stored => self.pop_stored(),
-            Offer::Party(key, _) => {
-                self.unlink(Side::Blocked, *key);
-                self.parties[*key].stage = Stage::Met;
-                self.relieve(*key)
+            Offer::Stored => {
+                let taken = self.pop_stored();
+                self.check();
+                taken
             }
+            Offer::Party(key, _) => self.relieve(*key),
         }
     }
 }

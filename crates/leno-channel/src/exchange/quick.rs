@@ -5,39 +5,33 @@
 //! call in between would be returned from where the processor does not expect it, because another
 //! coroutine ran meanwhile.
 
-use leno_kernel::{Co, Waiter};
+use leno_kernel::Co;
 
-use super::Exchange;
-use super::parties::{Line, Parties, Party, Stage};
+use super::party::Party;
+use super::{Exchange, Side};
+use crate::flavour::Flavour;
 
-/// Takes the one party of a line out, if it is a coroutine and in no select: then nobody else can
-/// have met it, and there is nothing to choose.
-#[inline(always)]
-fn meet_only<'a, T>(
-    parties: &'a mut Parties<T>,
-    line: &mut Line,
-) -> Option<(&'a mut Party<T>, Co)> {
-    let party = parties.only(line)?;
-    let (None, Some(Waiter::Co(co))) = (&party.coupon, &party.waiter) else { return None };
-    let co = *co;
-    core::mem::forget(party.waiter.take());
-    party.stage = Stage::Met;
-    party.leave_as_only(line);
-    Some((party, co))
+impl<T> Party<T> {
+    /// In no select: then nobody else can have met it.
+    #[inline(always)]
+    fn is_plain(&self) -> bool {
+        self.coupon.is_none()
+    }
 }
 
-impl<T> Exchange<T> {
+impl<T, F: Flavour> Exchange<'_, T, F> {
     /// A value, and whom to unpark.
     #[inline(always)]
     pub(crate) fn take_quick(&mut self) -> Option<(T, Option<Co>)> {
-        if !self.returned.is_empty() {
+        if self.has_returned {
             return None;
         }
         if self.buffer.is_empty() {
-            let (party, co) = meet_only(&mut self.parties, &mut self.blocked)?;
-            return party.value.take().map(|value| (value, Some(co)));
+            let relieve = |party: &mut Party<T>, ()| party.relieve();
+            let met = self.guard.settle_only(Side::Blocked as usize, Party::is_plain, (), relieve);
+            return met.ok().map(|(value, co)| (value, Some(co)));
         }
-        if self.blocked.is_empty() && self.joiners.is_empty() {
+        if self.has_nobody(Side::Blocked) && self.has_nobody(Side::Joiners) {
             return self.buffer.pop_front().map(|value| (value, None));
         }
         None
@@ -49,13 +43,17 @@ impl<T> Exchange<T> {
         if !self.will_go() {
             return Err(value);
         }
-        if let Some((party, co)) = meet_only(&mut self.parties, &mut self.hungry) {
-            party.value = Some(value);
-            party.order = self.handed;
-            self.handed += 1;
-            return Ok(Some(co));
-        }
-        if self.hungry.is_empty() && self.has_room() && self.joiners.is_empty() {
+        let order = self.handed;
+        let hand = |party: &mut Party<T>, value| party.hand(order, value);
+        let value =
+            match self.guard.settle_only(Side::Hungry as usize, Party::is_plain, value, hand) {
+                Ok(((), co)) => {
+                    self.handed = order + 1;
+                    return Ok(Some(co));
+                }
+                Err(value) => value,
+            };
+        if self.has_nobody(Side::Hungry) && self.has_room() && self.has_nobody(Side::Joiners) {
             self.buffer.push_back(value);
             return Ok(None);
         }

@@ -5,16 +5,16 @@
 //! latest before it parks, everyone passes it over, also when its source has answered: what was stored, and
 //! those who came meanwhile, would else be overtaken. When it looks, all those meet who can.
 
-use super::parties::{Key, Stage};
-use super::{Exchange, Meeting, Side, Wakes};
+use super::{Exchange, Key, Meeting, Own, Side, Wakes};
+use crate::flavour::Flavour;
 use crate::select::ticket::Caller;
 
-impl<T> Exchange<T> {
+impl<'c, T, F: Flavour> Exchange<'c, T, F> {
     /// A select whose party may have been passed over looks again: has it meet whom it can, or be told of the
     /// channel's end. Joiners look for themselves at what it offers.
     #[cold]
-    pub(crate) fn look_again(&mut self, key: Key) -> Wakes {
-        self.parties[key].is_passed.set(false);
+    pub(crate) fn look_again(&mut self, own: &Own<'c, T, F>) -> Wakes {
+        self.guard.payload(own.handle()).is_passed.set(false);
         let mut wakes = Wakes::Nobody;
         while let Some(more) = self.reconcile_one() {
             wakes.add(more);
@@ -40,8 +40,9 @@ impl<T> Exchange<T> {
             return None;
         }
         // What is stored comes before what the blocked have.
-        if self.len() == 0 && !self.blocked.is_empty() && !self.hungry.is_empty() {
-            let blocked: Vec<Key> = self.parties.iter(&self.blocked).map(|(key, _)| key).collect();
+        if self.len() == 0 && !self.has_nobody(Side::Blocked) && !self.has_nobody(Side::Hungry) {
+            let blocked = self.guard.iter(Side::Blocked as usize);
+            let blocked: Vec<Key> = blocked.map(|one| one.key).collect();
             if let Some(wakes) = blocked.into_iter().find_map(|key| self.pair(key)) {
                 return Some(wakes);
             }
@@ -61,10 +62,11 @@ impl<T> Exchange<T> {
     /// Has a blocked party meet someone who is hungry, if both can be met.
     fn pair(&mut self, key: Key) -> Option<Wakes> {
         let hungry = loop {
-            if !self.parties[key].can_meet_or_is_passed(None) {
+            let party = self.guard.get(Side::Blocked as usize, key)?.payload;
+            if !party.can_meet_or_is_passed(None) {
                 return None;
             }
-            let meeting = match self.parties[key].coupon.clone() {
+            let meeting = match party.coupon.clone() {
                 None => self.meet(Side::Hungry, &Caller),
                 Some(coupon) => self.meet(Side::Hungry, &coupon),
             };
@@ -75,8 +77,6 @@ impl<T> Exchange<T> {
                 Meeting::Busy => {}
             }
         };
-        self.unlink(Side::Blocked, key);
-        self.parties[key].stage = Stage::Met;
         let (value, mut wakes) = self.relieve(key);
         let order = self.handed;
         self.handed += 1;

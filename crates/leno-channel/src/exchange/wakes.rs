@@ -13,19 +13,14 @@ pub(crate) enum Wakes {
 }
 
 impl Wakes {
-    /// Takes the waiter of someone who was met.
+    /// Wakes one that was met, unless that was done.
     #[inline(always)]
-    pub(crate) fn take(waiter: &mut Option<Waiter>) -> Wakes {
-        if let Some(Waiter::Co(co)) = *waiter {
-            core::mem::forget(waiter.take());
-            return Wakes::Co(co);
+    pub(crate) fn from(waiter: Option<Waiter>) -> Wakes {
+        match waiter {
+            None => Wakes::Nobody,
+            Some(Waiter::Co(co)) => Wakes::Co(co),
+            Some(other) => Wakes::One(other),
         }
-        Wakes::take_other(waiter)
-    }
-
-    #[inline(never)]
-    fn take_other(waiter: &mut Option<Waiter>) -> Wakes {
-        waiter.take().map_or(Wakes::Nobody, Wakes::One)
     }
 
     /// Wakes them, all of them, whatever a waker does. No lock is held. The calling coroutine does not exit here: what

@@ -3,8 +3,8 @@
 use leno_kernel::policy::{Candidate, Choice, ChoiceKind};
 use leno_kernel::{Co, Object, Waiter};
 
-use super::parties::{Coupon, Key, Line, Party};
-use super::{Exchange, Side};
+use super::{Coupon, Exchange, Key, Party, Side};
+use crate::flavour::Flavour;
 use crate::select::ticket::Ticket;
 
 /// Someone who waits.
@@ -37,8 +37,8 @@ impl Question {
 }
 
 impl Who {
-    fn of<T>(party: &Party<T>) -> Option<Who> {
-        party.waiter.as_ref().map(|waiter| match waiter {
+    fn of(waiter: Option<&Waiter>) -> Option<Who> {
+        waiter.map(|waiter| match waiter {
             Waiter::Co(co) => Who::Co(*co),
             Waiter::Thread(_) => Who::Thread,
             Waiter::Waker(_) => Who::Future,
@@ -70,38 +70,29 @@ impl<T> Party<T> {
     }
 }
 
-impl<T> Exchange<T> {
-    /// Whom to meet: the first in line, or whomever the policy chooses. Not one's own select.
+impl<T, F: Flavour> Exchange<'_, T, F> {
+    /// Whom to meet: the first in line, or the one that the policy chooses. Not one's own select.
     #[inline(always)]
     pub(super) fn pick(&self, side: Side, own: Option<&Ticket>) -> Option<Key> {
-        let line = self.line(side);
-        if line.has_several() || own.is_some() {
-            return self.choose(line, own);
+        if self.has_several(side) || own.is_some() {
+            return self.choose(side, own);
         }
-        self.parties.first(line).filter(|key| !self.parties[*key].is_passed.get())
+        let first = self.guard.first(side as usize)?;
+        (!first.payload.is_passed.get()).then_some(first.key)
     }
 
     /// Whether two or more are in a line.
     #[inline(always)]
     pub(crate) fn has_several(&self, side: Side) -> bool {
-        self.line(side).has_several()
-    }
-
-    #[inline(always)]
-    pub(super) fn line(&self, side: Side) -> &Line {
-        match side {
-            Side::Hungry => &self.hungry,
-            Side::Blocked => &self.blocked,
-            Side::Joiners => &self.joiners,
-        }
+        self.guard.has_several(side as usize)
     }
 
     /// Whom the policy has chosen just before, if it can still be met; else the first who can.
-    fn choose(&self, line: &Line, own: Option<&Ticket>) -> Option<Key> {
-        let mut free = self.parties.iter(line).filter(|(_, party)| party.can_meet(own));
-        let first = free.next()?.0;
+    fn choose(&self, side: Side, own: Option<&Ticket>) -> Option<Key> {
+        let mut free = self.guard.iter(side as usize).filter(|one| one.payload.can_meet(own));
+        let first = free.next()?.key;
         match self.chosen.take() {
-            Some(chosen) if chosen != first && free.any(|(key, _)| key == chosen) => Some(chosen),
+            Some(chosen) if chosen != first && free.any(|one| one.key == chosen) => Some(chosen),
             _ => Some(first),
         }
     }
@@ -110,15 +101,15 @@ impl<T> Exchange<T> {
     #[cold]
     pub(crate) fn question(&self, side: Side, own: Option<&Ticket>) -> Option<Question> {
         // What was given back comes first, and then nobody is met.
-        if side == Side::Blocked && !self.returned.is_empty() {
+        if side == Side::Blocked && self.has_returned {
             return None;
         }
-        let line = self.parties.iter(self.line(side)).filter(|(_, party)| party.can_meet(own));
+        let line = self.guard.iter(side as usize).filter(|one| one.payload.can_meet(own));
         let (keys, candidates): (Vec<_>, Vec<_>) = line
             .zip(0..)
-            .map(|((key, party), place)| match Who::of(party) {
-                Some(Who::Co(co)) => (key, Candidate::Co(co)),
-                _ => (key, Candidate::Other(place)),
+            .map(|(one, place)| match Who::of(one.waiter) {
+                Some(Who::Co(co)) => (one.key, Candidate::Co(co)),
+                _ => (one.key, Candidate::Other(place)),
             })
             .unzip();
         (keys.len() > 1).then_some(Question { object: self.object, keys, candidates })
@@ -136,25 +127,22 @@ impl<T> Exchange<T> {
 
     /// How many stand in a line.
     pub(crate) fn count(&self, side: Side) -> usize {
-        self.parties.iter(self.line(side)).count()
+        self.guard.iter(side as usize).count()
     }
 
     /// Who stands in a line, the first come first.
     pub(crate) fn waiting(&self, side: Side) -> Vec<Who> {
-        self.parties
-            .iter(self.line(side))
-            .filter(|(_, party)| party.waits(None))
-            .filter_map(|(_, party)| Who::of(party))
-            .collect()
+        let line = self.guard.iter(side as usize).filter(|one| one.payload.waits(None));
+        line.filter_map(|one| Who::of(one.waiter)).collect()
     }
 
     /// Whether someone in a line can be met; else those who cannot because they ask a source are passed over.
     pub(super) fn can_meet_or_passes(&self, side: Side, own: Option<&Ticket>) -> bool {
-        self.parties.iter(self.line(side)).any(|(_, party)| party.can_meet_or_is_passed(own))
+        self.guard.iter(side as usize).any(|one| one.payload.can_meet_or_is_passed(own))
     }
 
     /// Whether someone stands in a line who can still be met, other than this select.
     pub(crate) fn is_awaited(&self, side: Side, own: Option<&Ticket>) -> bool {
-        self.parties.iter(self.line(side)).any(|(_, party)| party.can_meet(own))
+        self.guard.iter(side as usize).any(|one| one.payload.can_meet(own))
     }
 }

@@ -13,11 +13,10 @@ use leno_kernel::{Reason, Time, deadline_in};
 
 use super::{Guard, LockError, about};
 use crate::channel::Channel;
-use crate::exchange::{Exchange, Put, Side, Taken};
+use crate::exchange::{Exchange, First, Put, Side, Taken};
 use crate::flavour::{Flavour, Local, Shared};
 use crate::recv_future::Waiting;
 use crate::select::ticket::Caller;
-use crate::standing::Standing;
 use crate::wait::Failure;
 
 /// Waiting until someone says that something about a [`Mutex`](crate::Mutex)'s value has changed.
@@ -65,7 +64,7 @@ impl Condition<Shared> {
 }
 
 /// Drops notifications of those who gave up while nobody else waited.
-fn forget_old(exchange: &mut Exchange<()>) {
+fn forget_old<F: Flavour>(exchange: &mut Exchange<'_, (), F>) {
     while let Taken::Value((), _nobody) = exchange.take(&Caller) {}
 }
 
@@ -125,20 +124,22 @@ impl<F: Flavour> Condition<F> {
         guard: Guard<'a, T, F>,
         deadline: Option<Time>,
     ) -> Result<(Guard<'a, T, F>, bool), LockError> {
-        let reason = Reason::Lock(self.channel.object);
-        let waiter = self.channel.waiter(reason, deadline);
+        let waiter = self.channel.waiter(Reason::Lock(self.channel.object), deadline);
         let mut exchange = self.channel.lock();
         forget_old(&mut exchange);
-        let key = exchange.wait_hungry(waiter, None);
-        drop(exchange);
-        let standing = Standing::hungry(&self.channel, key);
         let mutex = guard.mutex;
-        drop(guard);
-        let is_late = match self.channel.look_and_await_value(standing, reason, deadline) {
-            Ok(()) => false,
-            Err(Failure::Exiting) => return Err(LockError::Exiting(self.channel.label())),
-            Err(Failure::TimedOut | Failure::Closed) => true,
+        // Unlocking wakes others, which may be user code, wait itself, and take a wake that is meant for this party: so
+        // it looks before it parks.
+        let unlock = || {
+            drop(guard);
+            First::Look
         };
+        let is_late =
+            match self.channel.await_value(exchange, waiter, unlock, Reason::Lock, deadline) {
+                Ok(()) => false,
+                Err(Failure::Exiting) => return Err(LockError::Exiting(self.channel.label())),
+                Err(Failure::TimedOut | Failure::Closed) => true,
+            };
         let notified = Notified { condition: self, counts: !is_late };
         let guard = mutex.lock()?;
         notified.use_up();

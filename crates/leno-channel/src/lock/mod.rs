@@ -58,7 +58,7 @@ impl<T, F: Flavour> Channel<T, F> {
     #[inline(always)]
     #[track_caller]
     fn await_lock(&self, deadline: Option<Time>) -> Result<Option<T>, LockError> {
-        match self.receive(Reason::Lock(self.object), deadline) {
+        match self.receive(Reason::Lock, deadline) {
             Ok(value) => Ok(Some(value)),
             Err(Failure::Closed) => Ok(None),
             Err(Failure::TimedOut) => Err(LockError::TimedOut(self.label())),

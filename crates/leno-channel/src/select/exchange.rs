@@ -6,7 +6,7 @@ use super::alternative::{Alternative, Attempt, Receive, Step, sealed};
 use super::ticket::{Caller, Claimant};
 use crate::channel::Channel;
 use crate::error::{RecvError, SendError};
-use crate::exchange::{Coupon, Exchange, Key, Put, Side, Taken, Wakes};
+use crate::exchange::{Coupon, Exchange, Own, Put, Side, Stage, Taken, Wakes};
 use crate::flavour::Flavour;
 use crate::{Receiver, Sender};
 
@@ -30,7 +30,7 @@ impl<T, F: Flavour> Wrap<T> for &Receiver<T, F> {
 /// Receives.
 pub struct Take<'a, T, F: Flavour, W, H> {
     channel: &'a Channel<T, F>,
-    key: Option<Key>,
+    own: Option<Own<'a, T, F>>,
     /// `None` inside: nothing will ever come.
     taken: Option<Option<T>>,
     /// Of what was taken while the select stood in lines.
@@ -41,7 +41,7 @@ pub struct Take<'a, T, F: Flavour, W, H> {
 
 impl<'a, T, F: Flavour, W, H> Take<'a, T, F, W, H> {
     pub(crate) fn new(channel: &'a Channel<T, F>, wrap: W, handler: H) -> Self {
-        Take { channel, key: None, taken: None, order: 0, wrap, handler }
+        Take { channel, own: None, taken: None, order: 0, wrap, handler }
     }
 
     fn take<C: Claimant>(&mut self, claimant: &C, enlist: Option<(&Coupon, &Waiter)>) -> Attempt {
@@ -57,8 +57,7 @@ impl<'a, T, F: Flavour, W, H> Take<'a, T, F, W, H> {
         if let Taken::Empty = taken
             && let Some((coupon, waiter)) = unused.0.take()
         {
-            let key = exchange.wait_hungry(waiter, Some(coupon));
-            self.key = Some(key);
+            self.own = Some(exchange.wait_hungry(waiter, Some(coupon)));
         }
         drop(exchange);
         // Kept before anyone is woken or dropped: what that raises must not lose it.
@@ -103,20 +102,20 @@ impl<T, F: Flavour, W, H> Step for Take<'_, T, F, W, H> {
     }
 
     fn look_again(&mut self, _: &Coupon, _: &Waiter) {
-        if let Some(key) = self.key {
-            self.channel.look_again(key);
+        if let Some(own) = &self.own {
+            self.channel.look_again(own);
         }
     }
 
     fn renew(&mut self, _: &Waiter, new: &Waiter) {
-        renew(self.channel, self.key, new);
+        renew(self.channel, self.own.as_ref(), new);
     }
 
     fn leave(&mut self, _: &Waiter) {
-        let Some(key) = self.key.take() else { return };
-        let (stage, mut left) = self.channel.lock().withdraw(Side::Hungry, key);
-        if stage != crate::exchange::Stage::Waiting {
-            self.taken = Some(left.value.take());
+        let Some(own) = self.own.take() else { return };
+        let mut left = self.channel.lock().withdraw(own);
+        if left.stage != Stage::Waiting {
+            self.taken = Some(left.payload.value.take());
         }
     }
 
@@ -125,8 +124,8 @@ impl<T, F: Flavour, W, H> Step for Take<'_, T, F, W, H> {
             let wakes = self.channel.lock().put_back(self.order, value);
             wakes.wake();
         }
-        let Some(key) = self.key.take() else { return };
-        let (left, wakes) = self.channel.lock().give_up(key);
+        let Some(own) = self.own.take() else { return };
+        let (left, wakes) = self.channel.lock().give_up(own);
         wakes.wake();
         drop(left);
     }
@@ -183,7 +182,7 @@ impl<T, F: Flavour> Receive for Receiver<T, F> {
 /// Sends.
 pub struct Give<'a, T, F: Flavour, H> {
     channel: &'a Channel<T, F>,
-    key: Option<Key>,
+    own: Option<Own<'a, T, F>>,
     /// What is to be sent, unless it stands in line; or came back.
     value: Option<T>,
     handler: H,
@@ -191,7 +190,7 @@ pub struct Give<'a, T, F: Flavour, H> {
 
 impl<'a, T, F: Flavour, H> Give<'a, T, F, H> {
     pub(crate) fn new(sender: &'a Sender<T, F>, value: T, handler: H) -> Self {
-        Give { channel: &sender.channel, key: None, value: Some(value), handler }
+        Give { channel: &sender.channel, own: None, value: Some(value), handler }
     }
 
     fn give<C: Claimant>(&mut self, claimant: &C, enlist: Option<(&Coupon, &Waiter)>) -> Attempt {
@@ -225,13 +224,13 @@ impl<'a, T, F: Flavour, H> Give<'a, T, F, H> {
 
     fn stand(
         &mut self,
-        mut exchange: F::Guard<'_, Exchange<T>>,
+        mut exchange: Exchange<'a, T, F>,
         value: T,
         coupon: Coupon,
         waiter: Waiter,
     ) {
-        let (key, wakes) = exchange.wait_blocked(waiter, value, Some(coupon));
-        self.key = Some(key);
+        let (own, wakes) = exchange.wait_blocked(waiter, value, Some(coupon));
+        self.own = Some(own);
         drop(exchange);
         wakes.wake();
     }
@@ -250,19 +249,19 @@ impl<T, F: Flavour, H> Step for Give<'_, T, F, H> {
     }
 
     fn look_again(&mut self, _: &Coupon, _: &Waiter) {
-        if let Some(key) = self.key {
-            self.channel.look_again(key);
+        if let Some(own) = &self.own {
+            self.channel.look_again(own);
         }
     }
 
     fn renew(&mut self, _: &Waiter, new: &Waiter) {
-        renew(self.channel, self.key, new);
+        renew(self.channel, self.own.as_ref(), new);
     }
 
     fn leave(&mut self, _: &Waiter) {
-        let Some(key) = self.key.take() else { return };
-        let (_, mut left) = self.channel.lock().withdraw(Side::Blocked, key);
-        self.value = left.value.take();
+        let Some(own) = self.own.take() else { return };
+        let mut left = self.channel.lock().withdraw(own);
+        self.value = left.payload.value.take();
     }
 
     fn is_ready(&mut self) -> bool {
@@ -296,10 +295,10 @@ where
     }
 }
 
-/// Lets another waiter stand for whoever stands at `key`, if anyone does.
-fn renew<T, F: Flavour>(channel: &Channel<T, F>, key: Option<Key>, new: &Waiter) {
+/// Has another waiter woken from now on, if the select stands in line here.
+fn renew<'a, T, F: Flavour>(channel: &'a Channel<T, F>, own: Option<&Own<'a, T, F>>, new: &Waiter) {
     // Cloning and dropping may be code of another executor: not under the lock.
-    let (Some(key), waiter) = (key, new.clone()) else { return };
-    let old = channel.lock().renew(key, waiter);
+    let (Some(own), waiter) = (own, new.clone()) else { return };
+    let old = channel.lock().renew(own, waiter);
     drop(old);
 }

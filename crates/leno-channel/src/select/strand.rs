@@ -4,7 +4,7 @@ use leno_kernel::{Object, Waiter, user};
 
 use super::ticket::Ticket;
 use crate::channel::Channel;
-use crate::exchange::{Coupon, Exchange, Key, Offer, Offers, Side, Wakes};
+use crate::exchange::{Coupon, Exchange, Key, Offer, Offers, Own, Side, Wakes};
 use crate::flavour::Flavour;
 use crate::{Label, Receiver};
 
@@ -41,7 +41,7 @@ pub trait Strand {
 /// holds no lock, so that a join that waits may go to another thread.
 pub struct Intake<'a, T, F: Flavour> {
     channel: &'a Channel<T, F>,
-    key: Option<Key>,
+    own: Option<Own<'a, T, F>>,
     /// The value, and its order.
     value: Option<(u64, T)>,
 }
@@ -49,7 +49,7 @@ pub struct Intake<'a, T, F: Flavour> {
 /// A strand, for the time of an attempt.
 pub(crate) struct Held<'h, 'a, T, F: Flavour> {
     intake: &'h mut Intake<'a, T, F>,
-    exchange: Option<F::Guard<'a, Exchange<T>>>,
+    exchange: Option<Exchange<'a, T, F>>,
     /// What is left to do once no lock is held.
     wakes: Wakes,
     old: Option<Waiter>,
@@ -59,7 +59,7 @@ pub(crate) struct Held<'h, 'a, T, F: Flavour> {
 
 impl<'a, T, F: Flavour> Intake<'a, T, F> {
     pub(crate) fn new(receiver: &'a Receiver<T, F>) -> Self {
-        Intake { channel: &receiver.channel, key: None, value: None }
+        Intake { channel: &receiver.channel, own: None, value: None }
     }
 
     /// For an attempt.
@@ -73,8 +73,8 @@ impl<'a, T, F: Flavour> Intake<'a, T, F> {
     }
 }
 
-impl<T, F: Flavour> Held<'_, '_, T, F> {
-    fn locked(&mut self) -> &mut Exchange<T> {
+impl<'a, T, F: Flavour> Held<'_, 'a, T, F> {
+    fn locked(&mut self) -> &mut Exchange<'a, T, F> {
         self.exchange.as_mut().expect("it is locked")
     }
 }
@@ -122,18 +122,16 @@ impl<T, F: Flavour> Strand for Held<'_, '_, T, F> {
     }
 
     fn stand(&mut self, coupon: Coupon, waiter: Waiter) {
-        match self.intake.key {
-            Some(key) => self.old = self.locked().renew(key, waiter),
-            None => {
-                let key = self.locked().wait_joining(waiter, coupon);
-                self.intake.key = Some(key);
-            }
+        let exchange = self.exchange.as_mut().expect("it is locked");
+        match &self.intake.own {
+            Some(own) => self.old = exchange.renew(own, waiter),
+            None => self.intake.own = Some(exchange.wait_joining(waiter, coupon)),
         }
     }
 
     fn leave(&mut self) {
-        let Some(key) = self.intake.key.take() else { return };
-        let left = self.intake.channel.lock().withdraw(Side::Joiners, key);
+        let Some(own) = self.intake.own.take() else { return };
+        let left = self.intake.channel.lock().withdraw(own);
         drop(left);
     }
 

@@ -13,7 +13,7 @@
 //! # Examples
 //! A gate that opens once. Coroutines, threads and futures would wait at it alike.
 //! ```
-//! use leno_kernel::queue::{Next, Shared, Stage, WaitQueue};
+//! use leno_kernel::queue::{First, Next, Shared, Stage, WaitQueue};
 //! use leno_kernel::{Reason, Waiter, Wake, exit, park};
 //!
 //! /// Whether it is open; one line; nothing is handed over.
@@ -30,7 +30,7 @@
 //!             Wake::Exit => Next::Leave,
 //!             _ => Next::Look,
 //!         };
-//!         let (gate, left) = gate.wait(0, waiter, (), next, |_, _| ());
+//!         let (gate, left) = gate.wait(0, waiter, (), || First::Wait, next, |_, _| ());
 //!         drop(gate);
 //!         if left.stage == Stage::Waiting {
 //!             exit();
@@ -55,7 +55,7 @@
 
 mod lock;
 
-pub use crate::raw::queue::{Guard, Handle, HeapNode, Key, Left, Next, WaitQueue, Waiting};
+pub use crate::raw::queue::{First, Guard, Handle, HeapNode, Key, Left, Next, WaitQueue, Waiting};
 pub use lock::{Held, Local, Lock, Shared};
 
 /// What has become of a wait.

@@ -49,7 +49,8 @@ fn those_in_a_line_are_settled_in_any_order_once_each() {
 
 /// Whatever wait this is, it ends at once.
 fn give_up<L: Lock>(queue: &Numbers<L>, line: usize, payload: Vec<u32>) -> Left<Vec<u32>> {
-    let (guard, left) = queue.lock().wait(line, bell(), payload, || Next::Leave, |_, _| ());
+    let (guard, left) =
+        queue.lock().wait(line, bell(), payload, || First::Wait, || Next::Leave, |_, _| ());
     drop(guard);
     left
 }
@@ -64,10 +65,17 @@ fn a_wait_that_unwinds_leaves_its_line() {
     };
     let abandoned = Cell::new(None);
     let raised = catch_unwind(AssertUnwindSafe(|| {
-        queue.lock().wait(0, bell(), vec![1], next, |mut guard, left| {
-            *guard += 1;
-            abandoned.set(Some((left.stage, left.payload)));
-        })
+        queue.lock().wait(
+            0,
+            bell(),
+            vec![1],
+            || First::Wait,
+            next,
+            |mut guard, left| {
+                *guard += 1;
+                abandoned.set(Some((left.stage, left.payload)));
+            },
+        )
     }));
     assert!(raised.is_err());
     assert_eq!(abandoned.take(), Some((Stage::Waiting, vec![1])));
@@ -91,9 +99,16 @@ fn a_wait_that_unwinds_gives_back_what_it_was_handed() {
     };
     let abandoned = Cell::new(None);
     let raised = catch_unwind(AssertUnwindSafe(|| {
-        queue.lock().wait(0, bell(), vec![], next, |_, left| {
-            abandoned.set(Some((left.stage, left.payload)));
-        })
+        queue.lock().wait(
+            0,
+            bell(),
+            vec![],
+            || First::Wait,
+            next,
+            |_, left| {
+                abandoned.set(Some((left.stage, left.payload)));
+            },
+        )
     }));
     assert!(raised.is_err());
     assert_eq!(abandoned.take(), Some((Stage::Met, vec![5])));
@@ -109,34 +124,44 @@ fn one_that_waits_is_handed_what_its_partner_finds() {
         Next::Look
     };
     let waiter = Waiter::Co(Co::new(1, 2, 3));
-    let (guard, left) = queue.lock().wait(0, waiter, vec![], next, |_, _| unreachable!());
+    let (guard, left) =
+        queue.lock().wait(0, waiter, vec![], || First::Wait, next, |_, _| unreachable!());
     assert!(guard.is_empty(0));
     assert_eq!((left.stage, left.payload), (Stage::Met, vec![5, 6]));
     assert!(left.waiter.is_none());
 }
 
 #[test]
-fn one_that_waits_looks_until_it_is_settled_and_changes_its_waiter_meanwhile() {
+fn one_that_waits_looks_first_if_it_says_so_and_may_change_its_waiter() {
     let queue = Numbers::<Local>::new(0);
     let co = Co::new(0, 0, 1);
+    let settle = || queue.lock().settle_only(0, |_| true, (), |_, ()| ()).ok();
     let turn = Cell::new(0);
     let next = || {
         turn.set(turn.get() + 1);
-        match turn.get() {
-            1 => Next::Look,
-            2 => Next::LookAs(Waiter::Co(co)),
-            _ => {
-                let settled = queue.lock().settle_only(0, |_| true, (), |_, ()| ());
-                assert_eq!(settled.ok(), Some(((), co)));
-                // Not needed any more.
-                Next::LookAs(bell())
-            }
+        if turn.get() == 2 {
+            assert_eq!(settle(), Some(((), co)), "the waiter has changed");
         }
+        Next::Look
     };
-    let (guard, left) = queue.lock().wait(0, bell(), vec![], next, |_, _| unreachable!());
+    let first = || First::LookAs(Waiter::Co(co));
+    let (guard, left) = queue.lock().wait(0, bell(), vec![], first, next, |_, _| unreachable!());
     drop(guard);
-    assert_eq!((turn.get(), left.stage), (3, Stage::Met));
-    assert!(matches!(left.waiter, Some(Waiter::Thread(_))), "the unused one is handed back");
+    assert_eq!((turn.get(), left.stage), (2, Stage::Met));
+    assert!(left.waiter.is_none());
+    // It was settled before it looks.
+    for is_changed in [true, false] {
+        let first = || {
+            assert!(settle().is_some());
+            if is_changed { First::LookAs(bell()) } else { First::Look }
+        };
+        let waiter = Waiter::Co(co);
+        let next = || unreachable!("it does not wait");
+        let (guard, left) = queue.lock().wait(0, waiter, vec![], first, next, |_, _| ());
+        drop(guard);
+        assert_eq!(left.stage, Stage::Met);
+        assert_eq!(left.waiter.is_some(), is_changed, "the unused one is handed back");
+    }
 }
 
 #[test]
@@ -237,8 +262,14 @@ fn a_payload_that_panics_when_it_is_dropped_is_out_of_its_line_by_then() {
     drop(node);
     assert!(queue.lock().is_empty(0));
     let raised = catch_unwind(AssertUnwindSafe(|| {
-        let (guard, left) =
-            queue.lock().wait(0, bell(), Some(Bomb), || Next::Leave, |_, _| unreachable!());
+        let (guard, left) = queue.lock().wait(
+            0,
+            bell(),
+            Some(Bomb),
+            || First::Wait,
+            || Next::Leave,
+            |_, _| unreachable!(),
+        );
         assert!(guard.is_empty(0));
         drop(guard);
         drop(left);
@@ -280,7 +311,8 @@ fn wait(queue: &Numbers<Shared>, is_hasty: bool) -> bool {
         Next::Look
     };
     let waiter = Waiter::Thread(bell.clone());
-    let (guard, left) = queue.lock().wait(0, waiter, vec![], next, |_, _| unreachable!());
+    let (guard, left) =
+        queue.lock().wait(0, waiter, vec![], || First::Wait, next, |_, _| unreachable!());
     drop(guard);
     assert_eq!(left.stage == Stage::Met, !left.payload.is_empty());
     assert!(is_hasty || left.stage == Stage::Met);

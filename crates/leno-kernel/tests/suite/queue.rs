@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
 
-use leno_kernel::queue::{Local, Lock, Next, Shared, Stage, WaitQueue};
+use leno_kernel::queue::{First, Local, Lock, Next, Shared, Stage, WaitQueue};
 use leno_kernel::{
     LocalSystem, Reason, System, Waiter, Wake, block_on, cancel, current, exit, park, user,
     yield_now,
@@ -41,7 +41,7 @@ impl<L: Lock> Tokens<L> {
             wake = park(Reason::Passive);
             if wake == Wake::Exit { Next::Leave } else { Next::Look }
         };
-        let (guard, left) = guard.wait(0, waiter, None, next, |_, _| ());
+        let (guard, left) = guard.wait(0, waiter, None, || First::Wait, next, |_, _| ());
         drop(guard);
         if wake == Wake::Exit {
             left.payload.into_iter().for_each(|token| self.put(token));
@@ -166,7 +166,7 @@ fn a_wait_that_ends_while_its_own_code_holds_the_lock_ends_the_process() {
             held.set(Some(queue.lock()));
             panic!("a wait that unwinds");
         };
-        drop(queue.lock().wait(0, Waiter::current(), (), next, |_, _| ()));
+        drop(queue.lock().wait(0, Waiter::current(), (), || First::Wait, next, |_, _| ()));
     });
 }
 

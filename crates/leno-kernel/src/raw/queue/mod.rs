@@ -237,9 +237,10 @@ impl<'c, L: Lock, S, P, const N: usize> Guard<'c, L, S, P, N> {
     /// Has the calling code wait at the end of a line, and releases the lock. Returns it again, with what the wait has
     /// left behind, when the wait was settled, or when `next` says that it ends.
     ///
-    /// `next` waits for a wake: it parks, say. It may call user code, and unwind: then the wait ends, and `abandon` gets
-    /// what it has left behind, with the lock, to give back what was handed over. If the owner's code has the lock when
-    /// that happens, the process is ended.
+    /// `first` is called once and says how to go on; then `next`, as often as it takes. `next` waits for a wake: it
+    /// parks, say. They may call user code, and unwind: then the wait ends, and `abandon` gets what it has left
+    /// behind, with the lock, to give back what was handed over. If the owner's code has the lock when that happens,
+    /// the process is ended.
     ///
     /// # Panics
     /// If there is no such line.
@@ -249,6 +250,7 @@ impl<'c, L: Lock, S, P, const N: usize> Guard<'c, L, S, P, N> {
         line: usize,
         waiter: Waiter,
         payload: P,
+        first: impl FnOnce() -> First,
         mut next: impl FnMut() -> Next,
         abandon: impl FnOnce(Self, Left<P>),
     ) -> (Self, Left<P>) {
@@ -263,21 +265,31 @@ impl<'c, L: Lock, S, P, const N: usize> Guard<'c, L, S, P, N> {
         unsafe { self.held.link(line, &node) };
         let own = InFrame { node: &node, queue, abandon: ManuallyDrop::new(abandon) };
         drop(self);
-        loop {
-            let next = next();
-            let guard = queue.lock();
-            let is_over = node.stage.get() != Stage::Waiting;
-            let old = match next {
-                Next::Look if !is_over => continue,
-                Next::LookAs(waiter) if !is_over => {
-                    // SAFETY: the lock is held, and nothing of the node is borrowed.
-                    unsafe { node.waiter_mut() }.replace(waiter)
+        match first() {
+            First::Wait => {}
+            First::Look => {
+                let guard = queue.lock();
+                if node.stage.get() != Stage::Waiting {
+                    return own.end(guard, None);
                 }
-                Next::LookAs(unused) => return own.end(guard, Some(unused)),
-                Next::Look | Next::Leave => return own.end(guard, None),
-            };
-            drop(guard);
-            user::discard(old);
+            }
+            First::LookAs(waiter) => {
+                let guard = queue.lock();
+                if node.stage.get() != Stage::Waiting {
+                    return own.end(guard, Some(waiter));
+                }
+                // SAFETY: the lock is held, and nothing of the node is borrowed.
+                let old = unsafe { node.waiter_mut() }.replace(waiter);
+                drop(guard);
+                user::discard(old);
+            }
+        }
+        loop {
+            let is_to_leave = next() == Next::Leave;
+            let guard = queue.lock();
+            if is_to_leave || node.stage.get() != Stage::Waiting {
+                return own.end(guard, None);
+            }
         }
     }
 
@@ -382,13 +394,22 @@ pub struct Left<P> {
     pub payload: P,
 }
 
-/// What one that waits does next; of [`Guard::wait`].
-pub enum Next {
-    /// Looks whether it was settled, and else goes on waiting.
+/// How one that has come into line goes on; of [`Guard::wait`].
+pub enum First {
+    /// It waits.
+    Wait,
+    /// It looks whether it was settled, and else waits: something that was called may have taken its wake.
     Look,
-    /// The same, and has another waiter woken from now on.
+    /// As [`First::Look`], and another waiter is woken from now on.
     LookAs(Waiter),
-    /// Ends the wait, however that stands.
+}
+
+/// What one that was woken does; of [`Guard::wait`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// It looks whether it was settled, and else waits again.
+    Look,
+    /// It ends the wait, however that stands.
     Leave,
 }
 
@@ -426,31 +447,44 @@ impl<'c, L: Lock, S, P, const N: usize, A> Drop for InFrame<'_, 'c, L, S, P, N, 
 where
     A: FnOnce(Guard<'c, L, S, P, N>, Left<P>),
 {
-    /// Leaves the line. If the lock cannot be had, because the calling code has it, the node's memory must not go.
-    #[cold]
+    #[inline(always)]
     fn drop(&mut self) {
-        struct GiveUp;
-        impl Drop for GiveUp {
-            fn drop(&mut self) {
-                unwind::give_up(format_args!(
-                    "a wait ends while its own code has locked its queue"
-                ));
-            }
-        }
-        // A loom program that has failed locks nothing more.
-        let has_failed = cfg!(loom) && std::thread::panicking();
-        if has_failed || leno_context::is_planted("queue-unlink") {
-            return;
-        }
-        let give_up = GiveUp;
-        let mut guard = self.queue.lock();
-        core::mem::forget(give_up);
-        // SAFETY: the node was linked by `wait`, and is used no more.
-        let left = unsafe { guard.take_back(self.node) };
         // SAFETY: it is taken once, here.
         let abandon = unsafe { ManuallyDrop::take(&mut self.abandon) };
-        abandon(guard, left);
+        // By value, so that it need not be in memory while the wait goes on.
+        // SAFETY: `wait` has linked it, and ends.
+        unsafe { leave_unwinding(self.queue, self.node, abandon) };
     }
+}
+
+/// Leaves the line. If the lock cannot be had, because the calling code has it, the node's memory must not go.
+///
+/// # Safety
+/// The node was linked in this queue by `wait`, and is used no more.
+#[cold]
+#[inline(never)]
+unsafe fn leave_unwinding<'c, L: Lock, S, P, const N: usize>(
+    queue: &'c WaitQueue<L, S, P, N>,
+    node: &Raw<P>,
+    abandon: impl FnOnce(Guard<'c, L, S, P, N>, Left<P>),
+) {
+    struct GiveUp;
+    impl Drop for GiveUp {
+        fn drop(&mut self) {
+            unwind::give_up(format_args!("a wait ends while its own code has locked its queue"));
+        }
+    }
+    // A loom program that has failed locks nothing more.
+    let has_failed = cfg!(loom) && std::thread::panicking();
+    if has_failed || leno_context::is_planted("queue-unlink") {
+        return;
+    }
+    let give_up = GiveUp;
+    let mut guard = queue.lock();
+    core::mem::forget(give_up);
+    // SAFETY: by the contract.
+    let left = unsafe { guard.take_back(node) };
+    abandon(guard, left);
 }
 
 /// One's own node on the heap, for use with the guard of its queue.

@@ -18,7 +18,7 @@
 
 use super::Team;
 use crate::Waiter;
-use crate::queue::{Next, Shared, Stage, WaitQueue};
+use crate::queue::{First, Next, Shared, Stage, WaitQueue};
 use crate::sync::{
     Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst},
     fence,
@@ -105,7 +105,8 @@ impl Team {
     /// Waits until the team next becomes idle, or until `next` says that the wait ends. `next` is called when whoever
     /// makes the team idle from then on wakes `waiter`.
     pub(crate) fn wait_for_rest(&self, waiter: Waiter, next: impl FnMut() -> Next) {
-        let (guard, left) = self.resting.lock().wait(0, waiter, (), next, |_, _| ());
+        let (guard, left) =
+            self.resting.lock().wait(0, waiter, (), || First::Wait, next, |_, _| ());
         drop(guard);
         user::discard(left);
     }
