@@ -17,12 +17,12 @@
 use std::sync::Arc;
 
 use leno_kernel::bell::Bell;
-use leno_kernel::{Co, Waiter};
+use leno_kernel::{Co, Reason, Waiter};
 
 use crate::channel::Channel;
 use crate::exchange::{Exchange, First};
 use crate::flavour::Flavour;
-use crate::wait::{Failure, Why};
+use crate::wait::{Failure, Until, Why};
 
 /// So many times in a row it may be in vain.
 const TRIES: u8 = 4;
@@ -69,7 +69,7 @@ impl<T, F: Flavour> Channel<T, F> {
             First::LookAs(Waiter::Co(co))
         };
         let waiter = Waiter::Thread(bell.clone());
-        self.await_value(exchange, waiter, first, reason, None)
+        self.await_value(exchange, waiter, first, Until::heard(reason))
     }
 
     /// Stands in line with a value, where it can go nowhere and no join waits.
@@ -86,7 +86,13 @@ impl<T, F: Flavour> Channel<T, F> {
             leno_kernel::listen_at(bell);
             First::LookAs(Waiter::Co(co))
         };
-        self.await_room(exchange, Waiter::Thread(bell.clone()), value, first, None)
+        self.await_room(
+            exchange,
+            Waiter::Thread(bell.clone()),
+            value,
+            first,
+            Until::heard(Reason::Blocked),
+        )
     }
 }
 

@@ -61,9 +61,10 @@ fn loom_who_has_listened_in_vain_is_woken_all_the_same() {
                 Next::Look
             };
             let waiter = Waiter::Thread(listens.clone());
-            let (exchange, left) = exchange.wait(waiter, None, first, next);
-            drop(exchange);
-            assert_eq!((left.stage, left.payload.value), (Stage::Met, Some(1)));
+            exchange.wait(waiter, None, first, next, |exchange, stage, party| {
+                drop(exchange);
+                assert_eq!((stage, party.value), (Stage::Met, Some(1)));
+            });
         } else {
             drop(exchange);
             assert_eq!(block_on(rx.recv_async()), Ok(1));

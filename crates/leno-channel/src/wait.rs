@@ -18,13 +18,40 @@ use leno_kernel::log::Operation;
 use leno_kernel::{Object, Reason, Time, Waiter, Wake};
 
 use crate::channel::Channel;
-use crate::exchange::{Exchange, First, Left, Next, Put, Side, Stage, Taken, Wakes};
+use crate::exchange::{Exchange, First, Next, Party, Put, Side, Sleep, Stage, Taken, Wakes};
 use crate::flavour::Flavour;
 use crate::patience::Patience;
 use crate::select::ticket::Caller;
 
 /// What a coroutine waits for at a channel; for dumps.
 pub(crate) type Why = fn(Object) -> Reason;
+
+/// What a caller waits for, and how long.
+pub(crate) struct Until {
+    reason: Why,
+    deadline: Option<Time>,
+    /// It listens first.
+    listens: bool,
+}
+
+impl Until {
+    #[inline(always)]
+    pub(crate) fn of(reason: Why, deadline: Option<Time>) -> Until {
+        Until { reason, deadline, listens: false }
+    }
+
+    /// For whoever has a value to get rid of.
+    #[inline(always)]
+    pub(crate) fn room(deadline: Option<Time>) -> Until {
+        Until::of(Reason::Blocked, deadline)
+    }
+
+    /// For one that listens first.
+    #[inline(always)]
+    pub(crate) fn heard(reason: Why) -> Until {
+        Until { listens: true, ..Until::of(reason, None) }
+    }
+}
 
 /// Why nothing came of an operation that may wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +100,12 @@ impl<T, F: Flavour> Channel<T, F> {
             {
                 return self.receive_listening(exchange, co, &bell, reason);
             }
-            return self.await_value(exchange, Waiter::Co(co), || First::Wait, reason, deadline);
+            return self.await_value(
+                exchange,
+                Waiter::Co(co),
+                || First::Wait,
+                Until::of(reason, deadline),
+            );
         }
         self.receive_slowly(exchange, reason, deadline)
     }
@@ -126,43 +158,32 @@ impl<T, F: Flavour> Channel<T, F> {
             self.refuse(reason(self.object), deadline)
         };
         let patience = Patience::of::<F>(&waiter);
-        self.await_value(exchange, waiter, || patience.spin(), reason, deadline)
+        self.await_value(exchange, waiter, || patience.spin(), Until::of(reason, deadline))
     }
 
     /// Stands in line, with a value or for one, and parks until it is met, the channel is closed or its time is
-    /// over. `first` is what it does before it parks; it says whether to look before that.
+    /// over. `first` is what it does before it parks; it says whether to look before that. `end` makes of it what is
+    /// returned, and gets how the caller was woken last.
     #[inline(always)]
     #[track_caller]
-    fn wait_in_line<'a>(
+    fn wait_in_line<'a, R>(
         &self,
         exchange: Exchange<'a, T, F>,
         waiter: Waiter,
         value: Option<T>,
         first: impl FnOnce() -> First,
-        (reason, deadline): (Why, Option<Time>),
-    ) -> (Exchange<'a, T, F>, Left<T>, Wake) {
-        let mut wake = Wake::Unparked;
-        // Whether the partner came while it listened.
-        let is_heard = Cell::new(None);
-        let next = || {
-            is_heard.set(is_heard.get().map(|_| false));
-            wake = self.park(reason, deadline);
-            if wake == Wake::Unparked { Next::Look } else { Next::Leave }
-        };
-        let (mut exchange, left) = exchange.wait(
-            waiter,
-            value,
-            || {
-                let step = first();
-                is_heard.set(matches!(step, First::LookAs(_)).then_some(true));
-                step
-            },
-            next,
-        );
-        if let Some(is_heard) = is_heard.get() {
-            exchange.luck.learn(is_heard && left.stage == Stage::Met);
-        }
-        (exchange, left, wake)
+        Until { reason, deadline, listens }: Until,
+        end: impl FnOnce(Exchange<'a, T, F>, Stage, &mut Party<T>, Wake) -> R,
+    ) -> R {
+        let wake = Cell::new(None);
+        let parking = Parking { channel: self, reason, deadline, wake: &wake };
+        exchange.wait(waiter, value, first, parking, |mut exchange, stage, party| {
+            if listens {
+                let is_heard = wake.get().is_none() && stage == Stage::Met;
+                exchange.luck.learn(is_heard);
+            }
+            end(exchange, stage, party, wake.get().unwrap_or(Wake::Unparked))
+        })
     }
 
     /// Stands in line for a value, and waits for it; `first` is what it does before it parks.
@@ -173,34 +194,36 @@ impl<T, F: Flavour> Channel<T, F> {
         exchange: Exchange<'_, T, F>,
         waiter: Waiter,
         first: impl FnOnce() -> First,
-        reason: Why,
-        deadline: Option<Time>,
+        until: Until,
     ) -> Result<T, Failure> {
-        let (exchange, left, wake) =
-            self.wait_in_line(exchange, waiter, None, first, (reason, deadline));
-        if left.stage != Stage::Met || wake == Wake::Exit {
-            return Err(Self::no_value(exchange, left, wake));
-        }
-        drop(exchange);
-        Ok(left.payload.value.expect("it was handed over"))
+        self.wait_in_line(exchange, waiter, None, first, until, |exchange, stage, party, wake| {
+            if stage != Stage::Met || wake == Wake::Exit {
+                return Err(Self::no_value(exchange, stage, party, wake));
+            }
+            drop(exchange);
+            Ok(party.value.take().expect("it was handed over"))
+        })
     }
 
     /// Gives up waiting for a value, or has to. Under the lock that its stage was looked at: a value
     /// handed over in between would have to be taken back, and others have overtaken it by then.
     #[cold]
     #[inline(never)]
-    fn no_value(mut exchange: Exchange<'_, T, F>, mut left: Left<T>, wake: Wake) -> Failure {
+    fn no_value(
+        mut exchange: Exchange<'_, T, F>,
+        stage: Stage,
+        party: &mut Party<T>,
+        wake: Wake,
+    ) -> Failure {
         // Only on exit may something have been handed over; it goes to others.
-        let wakes = exchange.give_back(&mut left);
+        let wakes = exchange.give_back(stage, party);
         drop(exchange);
         wakes.wake();
-        let was_refused = left.stage == Stage::Refused;
-        drop(left);
         if wake == Wake::Exit {
             leno_kernel::exit();
             return Failure::Exiting;
         }
-        if was_refused { Failure::Closed } else { Failure::TimedOut }
+        if stage == Stage::Refused { Failure::Closed } else { Failure::TimedOut }
     }
 
     /// Sends a value, and waits until there is room or someone who takes it.
@@ -241,7 +264,13 @@ impl<T, F: Flavour> Channel<T, F> {
             {
                 return self.send_listening(exchange, co, &bell, value);
             }
-            return self.await_room(exchange, Waiter::Co(co), value, || First::Wait, deadline);
+            return self.await_room(
+                exchange,
+                Waiter::Co(co),
+                value,
+                || First::Wait,
+                Until::room(deadline),
+            );
         }
         self.send_slowly(exchange, value, deadline)
     }
@@ -280,7 +309,13 @@ impl<T, F: Flavour> Channel<T, F> {
         let patience = Patience::of::<F>(&waiter);
         let wakes = exchange.call_joiners();
         if let Wakes::Nobody = wakes {
-            return self.await_room(exchange, waiter, left, || patience.spin(), deadline);
+            return self.await_room(
+                exchange,
+                waiter,
+                left,
+                || patience.spin(),
+                Until::room(deadline),
+            );
         }
         // Wakes others first, once it stands in line. That may be user code, which may wait itself and take a wake
         // that is meant for this party: so it looks before it parks.
@@ -288,7 +323,7 @@ impl<T, F: Flavour> Channel<T, F> {
             wakes.wake();
             First::Look
         };
-        self.await_room(exchange, waiter, left, first, deadline)
+        self.await_room(exchange, waiter, left, first, Until::room(deadline))
     }
 
     /// Stands in line with a value, and waits until it is taken; `first` is what it does before it parks.
@@ -300,23 +335,22 @@ impl<T, F: Flavour> Channel<T, F> {
         waiter: Waiter,
         value: T,
         first: impl FnOnce() -> First,
-        deadline: Option<Time>,
+        until: Until,
     ) -> Result<(), (Failure, T)> {
-        let until = (Reason::Blocked as Why, deadline);
-        let (exchange, left, wake) = self.wait_in_line(exchange, waiter, Some(value), first, until);
-        drop(exchange);
-        if left.stage == Stage::Met && wake != Wake::Exit {
-            return Ok(());
-        }
-        Self::no_room(left, wake)
+        let value = Some(value);
+        self.wait_in_line(exchange, waiter, value, first, until, |exchange, stage, party, wake| {
+            drop(exchange);
+            if stage == Stage::Met && wake != Wake::Exit {
+                return Ok(());
+            }
+            Self::no_room(stage, party.value.take(), wake)
+        })
     }
 
     /// Gives up waiting for room, or has to; unless it was sent by then.
     #[cold]
     #[inline(never)]
-    fn no_room(mut left: Left<T>, wake: Wake) -> Result<(), (Failure, T)> {
-        let (stage, value) = (left.stage, left.payload.value.take());
-        drop(left);
+    fn no_room(stage: Stage, value: Option<T>, wake: Wake) -> Result<(), (Failure, T)> {
         if wake == Wake::Exit {
             leno_kernel::exit();
         }
@@ -330,7 +364,6 @@ impl<T, F: Flavour> Channel<T, F> {
 
     /// Parks, and lets dumps see for what.
     #[inline(always)]
-    #[track_caller]
     fn park(&self, reason: Why, deadline: Option<Time>) -> Wake {
         match deadline {
             None => leno_kernel::park_on(reason(self.object), &self.sign),
@@ -366,6 +399,24 @@ impl<T, F: Flavour> Channel<T, F> {
             Waiter::Thread(_) => refuse_thread(reason),
             _ => unreachable!("{reason} until {deadline:?}: the calling code may wait"),
         }
+    }
+}
+
+/// How a caller in line waits for a wake: it parks. Compiled into that caller, as a closure need not be.
+struct Parking<'a, T, F: Flavour> {
+    channel: &'a Channel<T, F>,
+    reason: Why,
+    deadline: Option<Time>,
+    /// The last one.
+    wake: &'a Cell<Option<Wake>>,
+}
+
+impl<T, F: Flavour> Sleep for Parking<'_, T, F> {
+    #[inline(always)]
+    fn sleep(&mut self) -> Next {
+        let wake = self.channel.park(self.reason, self.deadline);
+        self.wake.set(Some(wake));
+        if wake == Wake::Unparked { Next::Look } else { Next::Leave }
     }
 }
 

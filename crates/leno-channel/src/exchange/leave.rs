@@ -5,7 +5,7 @@
 
 use leno_kernel::{Waiter, user};
 
-use super::{Exchange, Key, Left, Meeting, Own, Side, Stage, Wakes};
+use super::{Exchange, Key, Left, Meeting, Own, Party, Side, Stage, Wakes};
 use crate::flavour::Flavour;
 use crate::select::ticket::{Caller, Claim, Claimant};
 
@@ -51,14 +51,14 @@ impl<'c, T, F: Flavour> Exchange<'c, T, F> {
     /// As [`Self::withdraw`], for a hungry party that gives up: what it was handed goes to others.
     pub(crate) fn give_up(&mut self, own: Own<'c, T, F>) -> (Left<T>, Wakes) {
         let mut left = self.withdraw(own);
-        let wakes = self.give_back(&mut left);
+        let wakes = self.give_back(left.stage, &mut left.payload);
         (left, wakes)
     }
 
     /// What a hungry party was handed goes to others.
-    pub(crate) fn give_back(&mut self, left: &mut Left<T>) -> Wakes {
-        match left.payload.value.take() {
-            Some(value) if left.stage == Stage::Met => self.put_back(left.payload.order, value),
+    pub(crate) fn give_back(&mut self, stage: Stage, party: &mut Party<T>) -> Wakes {
+        match party.value.take() {
+            Some(value) if stage == Stage::Met => self.put_back(party.order, value),
             _ => Wakes::Nobody,
         }
     }
@@ -69,7 +69,7 @@ impl<'c, T, F: Flavour> Exchange<'c, T, F> {
     #[inline(never)]
     pub(super) fn abandon(mut self, side: Side, mut left: Left<T>) {
         let wakes = match side {
-            Side::Hungry => self.give_back(&mut left),
+            Side::Hungry => self.give_back(left.stage, &mut left.payload),
             Side::Blocked | Side::Joiners => Wakes::Nobody,
         };
         drop(self);

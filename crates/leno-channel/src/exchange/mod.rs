@@ -33,7 +33,7 @@ use core::ops::{Deref, DerefMut};
 use std::collections::VecDeque;
 
 use leno_kernel::queue::{self, WaitQueue};
-pub(crate) use leno_kernel::queue::{First, Key, Next, Stage};
+pub(crate) use leno_kernel::queue::{First, Key, Next, Sleep, Stage};
 use leno_kernel::{Object, Waiter};
 
 use crate::flavour::Flavour;
@@ -375,26 +375,29 @@ impl<'c, T, F: Flavour> Exchange<'c, T, F> {
         self.guard.link_on_heap(side as usize, waiter, Party::new(value, coupon))
     }
 
-    /// Has the calling code wait in its frame: for a value, or to get rid of one. See [`queue::Guard::wait`].
+    /// Has the calling code wait in its frame: for a value, or to get rid of one. See [`queue::Guard::wait_then`].
     /// If the wait unwinds, what it was handed goes to the next, or to the front.
     #[inline(always)]
-    pub(crate) fn wait(
+    pub(crate) fn wait<R>(
         self,
         waiter: Waiter,
         value: Option<T>,
         first: impl FnOnce() -> First,
-        next: impl FnMut() -> Next,
-    ) -> (Self, Left<T>) {
+        sleep: impl Sleep,
+        end: impl FnOnce(Self, Stage, &mut Party<T>) -> R,
+    ) -> R {
         let side = if value.is_some() { Side::Blocked } else { Side::Hungry };
         if cfg!(debug_assertions) {
             self.check_parks(&waiter);
         }
         let abandon = |guard, left| Exchange { guard }.abandon(side, left);
         let party = Party::that_parks(value);
-        let (guard, left) = self.guard.wait(side as usize, waiter, party, first, next, abandon);
-        let exchange = Exchange { guard };
-        exchange.check();
-        (exchange, left)
+        let end = |guard, stage, party: &mut Party<T>| {
+            let exchange = Exchange { guard };
+            exchange.check();
+            end(exchange, stage, party)
+        };
+        self.guard.wait_then(side as usize, waiter, party, first, sleep, abandon, end)
     }
 
     /// There is something to look at.

@@ -52,7 +52,7 @@ fn one_that_parks_twice_at_a_channel_is_found() {
         assert_eq!(parked.is_err(), cfg!(debug_assertions));
         Next::Leave
     };
-    let (exchange, left) = Exchange::lock(&lines).wait(bell.clone(), None, || First::Wait, again);
-    assert_eq!(left.stage, Stage::Waiting);
-    drop(exchange);
+    let exchange = Exchange::lock(&lines);
+    let end = |_, stage, _: &mut _| assert_eq!(stage, Stage::Waiting);
+    exchange.wait(bell.clone(), None, || First::Wait, again, end);
 }

@@ -17,7 +17,7 @@ use crate::exchange::{Exchange, First, Put, Side, Taken};
 use crate::flavour::{Flavour, Local, Shared};
 use crate::recv_future::Waiting;
 use crate::select::ticket::Caller;
-use crate::wait::Failure;
+use crate::wait::{Failure, Until};
 
 /// Waiting until someone says that something about a [`Mutex`](crate::Mutex)'s value has changed.
 /// Fair: whoever waits longest is woken first.
@@ -134,12 +134,16 @@ impl<F: Flavour> Condition<F> {
             drop(guard);
             First::Look
         };
-        let is_late =
-            match self.channel.await_value(exchange, waiter, unlock, Reason::Lock, deadline) {
-                Ok(()) => false,
-                Err(Failure::Exiting) => return Err(LockError::Exiting(self.channel.label())),
-                Err(Failure::TimedOut | Failure::Closed) => true,
-            };
+        let is_late = match self.channel.await_value(
+            exchange,
+            waiter,
+            unlock,
+            Until::of(Reason::Lock, deadline),
+        ) {
+            Ok(()) => false,
+            Err(Failure::Exiting) => return Err(LockError::Exiting(self.channel.label())),
+            Err(Failure::TimedOut | Failure::Closed) => true,
+        };
         let notified = Notified { condition: self, counts: !is_late };
         let guard = mutex.lock()?;
         notified.use_up();

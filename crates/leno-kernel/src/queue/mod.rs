@@ -55,7 +55,9 @@
 
 mod lock;
 
-pub use crate::raw::queue::{First, Guard, Handle, HeapNode, Key, Left, Next, WaitQueue, Waiting};
+pub use crate::raw::queue::{
+    First, Guard, Handle, HeapNode, Key, Left, Next, Sleep, WaitQueue, Waiting,
+};
 pub use lock::{Held, Local, Lock, Shared};
 
 /// What has become of a wait.

@@ -164,6 +164,52 @@ fn one_that_waits_looks_first_if_it_says_so_and_may_change_its_waiter() {
     }
 }
 
+/// Has `end` look at what a wait leaves behind, whether it was settled or not, and says what became of the waiter and
+/// the payload.
+fn look_at_rest(is_settled: bool, end: impl FnOnce(&mut Vec<Arc<()>>)) {
+    let queue = WaitQueue::<Local, (), Vec<Arc<()>>, 1>::new(());
+    let (waiter, payload) = (Arc::new(Bell::new()), Arc::new(()));
+    let next = || {
+        let key = queue.lock().first(0).map(|first| first.key);
+        if is_settled {
+            let key = key.expect("it waits");
+            let settled = queue.lock().settle(0, key, Stage::Met, (), |_, ()| ());
+            assert!(settled.is_ok());
+        }
+        Next::Leave
+    };
+    let stage = if is_settled { Stage::Met } else { Stage::Waiting };
+    let ended = catch_unwind(AssertUnwindSafe(|| {
+        queue.lock().wait_then(
+            0,
+            Waiter::Thread(waiter.clone()),
+            vec![payload.clone()],
+            || First::Wait,
+            next,
+            |_, _| unreachable!("it does not unwind while it waits"),
+            |guard, seen, payload| {
+                assert_eq!(seen, stage);
+                assert!(guard.is_empty(0), "it was unlinked");
+                drop(guard);
+                end(payload);
+            },
+        )
+    }));
+    drop(ended);
+    assert!(queue.lock().is_empty(0));
+    assert_eq!(Arc::strong_count(&waiter), 1, "the waiter is dropped once");
+    assert_eq!(Arc::strong_count(&payload), 1, "the payload is dropped once");
+}
+
+#[test]
+fn what_the_end_of_a_wait_leaves_of_it_is_dropped_once() {
+    for is_settled in [true, false] {
+        look_at_rest(is_settled, |_| ());
+        look_at_rest(is_settled, |payload| drop(core::mem::take(payload)));
+        look_at_rest(is_settled, |_| panic!("the end of a wait unwinds"));
+    }
+}
+
 #[test]
 fn only_a_plain_coroutine_that_is_alone_is_the_usual_case() {
     let queue = Numbers::<Local>::new(0);

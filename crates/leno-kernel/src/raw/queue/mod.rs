@@ -13,14 +13,13 @@
 //! - A reference to a payload borrows the guard, exclusively if it is `&mut`. A [`Key`] is compared with the
 //!   addresses of linked nodes and never followed itself.
 
+mod frame;
 mod node;
 
-use core::mem::ManuallyDrop;
 use core::ops::{Deref, DerefMut};
 use core::ptr::{self, NonNull, null};
 
-use leno_context::unwind;
-
+pub use self::frame::{First, Next, Sleep};
 pub use self::node::Key;
 use self::node::{Inner, OUT, Raw};
 use crate::queue::{Lock, Stage};
@@ -234,65 +233,6 @@ impl<'c, L: Lock, S, P, const N: usize> Guard<'c, L, S, P, N> {
         unsafe { node.waiter_mut() }.take()
     }
 
-    /// Has the calling code wait at the end of a line, and releases the lock. Returns it again, with what the wait has
-    /// left behind, when the wait was settled, or when `next` says that it ends.
-    ///
-    /// `first` is called once and says how to go on; then `next`, as often as it takes. `next` waits for a wake: it
-    /// parks, say. They may call user code, and unwind: then the wait ends, and `abandon` gets what it has left
-    /// behind, with the lock, to give back what was handed over. If the owner's code has the lock when that happens,
-    /// the process is ended.
-    ///
-    /// # Panics
-    /// If there is no such line.
-    #[inline(always)]
-    pub fn wait(
-        mut self,
-        line: usize,
-        waiter: Waiter,
-        payload: P,
-        first: impl FnOnce() -> First,
-        mut next: impl FnMut() -> Next,
-        abandon: impl FnOnce(Self, Left<P>),
-    ) -> (Self, Left<P>) {
-        if line >= N {
-            // What is dropped then is user code.
-            drop(self);
-            panic!("a wait queue of {N} lines has no line {line}");
-        }
-        let queue = self.queue;
-        let node = ManuallyDrop::new(Raw::new(waiter, payload));
-        // SAFETY: it is in no line, and stays here until it has been unlinked, by the owner that comes next.
-        unsafe { self.held.link(line, &node) };
-        let own = InFrame { node: &node, queue, abandon: ManuallyDrop::new(abandon) };
-        drop(self);
-        match first() {
-            First::Wait => {}
-            First::Look => {
-                let guard = queue.lock();
-                if node.stage.get() != Stage::Waiting {
-                    return own.end(guard, None);
-                }
-            }
-            First::LookAs(waiter) => {
-                let guard = queue.lock();
-                if node.stage.get() != Stage::Waiting {
-                    return own.end(guard, Some(waiter));
-                }
-                // SAFETY: the lock is held, and nothing of the node is borrowed.
-                let old = unsafe { node.waiter_mut() }.replace(waiter);
-                drop(guard);
-                user::discard(old);
-            }
-        }
-        loop {
-            let is_to_leave = next() == Next::Leave;
-            let guard = queue.lock();
-            if is_to_leave || node.stage.get() != Stage::Waiting {
-                return own.end(guard, None);
-            }
-        }
-    }
-
     /// Has one on the heap wait at the end of a line.
     pub fn link_on_heap(
         &mut self,
@@ -342,11 +282,8 @@ impl<'c, L: Lock, S, P, const N: usize> Guard<'c, L, S, P, N> {
     #[inline(always)]
     unsafe fn take_back(&mut self, node: &Raw<P>) -> Left<P> {
         Inner::<S, P, N>::unlink(&mut self.held.lines, node);
-        // SAFETY: the lock is held, and it is not used again.
-        let waiter = unsafe { node.waiter.get().read() };
-        // SAFETY: as above.
-        let payload = unsafe { node.payload.get().read() };
-        Left { stage: node.stage.get(), waiter, payload }
+        // SAFETY: by the contract; nobody else finds it any more.
+        unsafe { node.take() }
     }
 
     #[inline(always)]
@@ -392,99 +329,6 @@ pub struct Left<P> {
     pub waiter: Option<Waiter>,
     /// What it brought along, or was handed.
     pub payload: P,
-}
-
-/// How one that has come into line goes on; of [`Guard::wait`].
-pub enum First {
-    /// It waits.
-    Wait,
-    /// It looks whether it was settled, and else waits: something that was called may have taken its wake.
-    Look,
-    /// As [`First::Look`], and another waiter is woken from now on.
-    LookAs(Waiter),
-}
-
-/// What one that was woken does; of [`Guard::wait`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
-    /// It looks whether it was settled, and else waits again.
-    Look,
-    /// It ends the wait, however that stands.
-    Leave,
-}
-
-/// The owner of a node in the frame of [`Guard::wait`]: unlinks it there, or when it is dropped.
-struct InFrame<'n, 'c, L: Lock, S, P, const N: usize, A>
-where
-    A: FnOnce(Guard<'c, L, S, P, N>, Left<P>),
-{
-    node: &'n Raw<P>,
-    queue: &'c WaitQueue<L, S, P, N>,
-    abandon: ManuallyDrop<A>,
-}
-
-impl<'c, L: Lock, S, P, const N: usize, A> InFrame<'_, 'c, L, S, P, N, A>
-where
-    A: FnOnce(Guard<'c, L, S, P, N>, Left<P>),
-{
-    #[inline(always)]
-    fn end(
-        self,
-        mut guard: Guard<'c, L, S, P, N>,
-        unused: Option<Waiter>,
-    ) -> (Guard<'c, L, S, P, N>, Left<P>) {
-        let mut own = ManuallyDrop::new(self);
-        // SAFETY: its destructor, which would use it, does not run any more.
-        drop(unsafe { ManuallyDrop::take(&mut own.abandon) });
-        // SAFETY: the node was linked by `wait`, and is used no more.
-        let mut left = unsafe { guard.take_back(own.node) };
-        left.waiter = left.waiter.or(unused);
-        (guard, left)
-    }
-}
-
-impl<'c, L: Lock, S, P, const N: usize, A> Drop for InFrame<'_, 'c, L, S, P, N, A>
-where
-    A: FnOnce(Guard<'c, L, S, P, N>, Left<P>),
-{
-    #[inline(always)]
-    fn drop(&mut self) {
-        // SAFETY: it is taken once, here.
-        let abandon = unsafe { ManuallyDrop::take(&mut self.abandon) };
-        // By value, so that it need not be in memory while the wait goes on.
-        // SAFETY: `wait` has linked it, and ends.
-        unsafe { leave_unwinding(self.queue, self.node, abandon) };
-    }
-}
-
-/// Leaves the line. If the lock cannot be had, because the calling code has it, the node's memory must not go.
-///
-/// # Safety
-/// The node was linked in this queue by `wait`, and is used no more.
-#[cold]
-#[inline(never)]
-unsafe fn leave_unwinding<'c, L: Lock, S, P, const N: usize>(
-    queue: &'c WaitQueue<L, S, P, N>,
-    node: &Raw<P>,
-    abandon: impl FnOnce(Guard<'c, L, S, P, N>, Left<P>),
-) {
-    struct GiveUp;
-    impl Drop for GiveUp {
-        fn drop(&mut self) {
-            unwind::give_up(format_args!("a wait ends while its own code has locked its queue"));
-        }
-    }
-    // A loom program that has failed locks nothing more.
-    let has_failed = cfg!(loom) && std::thread::panicking();
-    if has_failed || leno_context::is_planted("queue-unlink") {
-        return;
-    }
-    let give_up = GiveUp;
-    let mut guard = queue.lock();
-    core::mem::forget(give_up);
-    // SAFETY: by the contract.
-    let left = unsafe { guard.take_back(node) };
-    abandon(guard, left);
 }
 
 /// One's own node on the heap, for use with the guard of its queue.

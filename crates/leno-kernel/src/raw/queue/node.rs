@@ -4,6 +4,7 @@ use core::cell::{Cell, UnsafeCell};
 use core::ptr::{null, null_mut};
 use std::alloc::{Layout, dealloc};
 
+use super::Left;
 use crate::Waiter;
 use crate::queue::Stage;
 
@@ -68,6 +69,21 @@ impl<P> Raw<P> {
     pub(super) unsafe fn waiter_mut(&self) -> &mut Option<Waiter> {
         // SAFETY: by the contract.
         unsafe { &mut *self.waiter.get() }
+    }
+}
+
+impl<P> Raw<P> {
+    /// Takes what it holds out of it.
+    ///
+    /// # Safety
+    /// Nobody else uses it, and its waiter and payload are used no more.
+    #[inline(always)]
+    pub(super) unsafe fn take(&self) -> Left<P> {
+        // SAFETY: by the contract.
+        let waiter = unsafe { self.waiter.get().read() };
+        // SAFETY: as above.
+        let payload = unsafe { self.payload.get().read() };
+        Left { stage: self.stage.get(), waiter, payload }
     }
 }
 
