@@ -63,7 +63,11 @@ pub(crate) enum Failure {
 
 impl<T, F: Flavour> Channel<T, F> {
     /// Takes a value, and waits for it; `reason` is for whoever asks what the coroutine does.
-    #[inline(always)]
+    ///
+    /// Compiled into its caller if it is optimised (`exchange/quick.rs` says why). Otherwise every call would have
+    /// some KiB of the caller's frame for itself.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[cfg_attr(debug_assertions, inline(never))]
     #[track_caller]
     pub(crate) fn receive(&self, reason: Why, deadline: Option<Time>) -> Result<T, Failure> {
         let operation = match reason(self.object) {
@@ -226,8 +230,10 @@ impl<T, F: Flavour> Channel<T, F> {
         if stage == Stage::Refused { Failure::Closed } else { Failure::TimedOut }
     }
 
-    /// Sends a value, and waits until there is room or someone who takes it.
-    #[inline(always)]
+    /// Sends a value, and waits until there is room or someone who takes it. Compiled into its caller as
+    /// [`Self::receive`] is.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[cfg_attr(debug_assertions, inline(never))]
     #[track_caller]
     pub(crate) fn send(&self, value: T, deadline: Option<Time>) -> Result<(), (Failure, T)> {
         self.begins(Operation::Send);

@@ -10,7 +10,9 @@ use leno_channel::{
     State, TryRecvError, TrySendError, Who, bounded, channel, shared, unbounded,
 };
 use leno_kernel::policy::{Choice, ChoiceKind, Policy, Ready};
-use leno_kernel::{Co, LocalSystem, Reason, State as CoState, block_on, current, sleep, yield_now};
+use leno_kernel::{
+    Co, LocalSystem, Options, Reason, State as CoState, block_on, current, sleep, yield_now,
+};
 
 type Ends<T, F> = (Sender<T, F>, Receiver<T, F>);
 
@@ -525,4 +527,27 @@ fn k18_every_value_arrives_once_under_any_schedule() {
         let expected: Vec<_> = (0..3).flat_map(|w| (0..10).map(move |i| (w, i))).collect();
         assert_eq!(all, expected, "seed {seed}");
     }
+}
+
+/// Each operation is compiled into its caller in optimised builds only: in others it would take some KiB of the frame.
+#[test]
+fn many_operations_of_one_function_fit_a_small_stack() {
+    macro_rules! eight {
+        ($($operation:tt)*) => {
+            $($operation)* $($operation)* $($operation)* $($operation)*
+            $($operation)* $($operation)* $($operation)* $($operation)*
+        };
+    }
+    let system = LocalSystem::new();
+    let ((tx, from), (to, rx)) = (channel(), channel());
+    let options = Options::new().stack_size(48 << 10);
+    let asks = move || {
+        eight! { tx.send(1).unwrap(); assert_eq!(rx.recv(), Ok(2)); }
+    };
+    let answers = move || {
+        eight! { assert_eq!(from.recv(), Ok(1)); to.send(2).unwrap(); }
+    };
+    drop(system.spawn_with(&options, asks).unwrap());
+    drop(system.spawn_with(&options, answers).unwrap());
+    assert!(system.run().unwrap().failures.is_empty());
 }

@@ -286,7 +286,7 @@ fn a_line_that_is_not_there_is_refused_and_nothing_changes() {
         let refused = catch_unwind(AssertUnwindSafe(|| give_up(&queue, line, vec![])));
         assert!(refused.is_err());
         let refused = catch_unwind(AssertUnwindSafe(|| {
-            drop(queue.lock().link_on_heap(line, bell(), vec![]));
+            drop(queue.lock().link_on_heap(line, Waiter::Co(Co::new(0, 0, 1)), vec![]));
         }));
         assert!(refused.is_err());
     }

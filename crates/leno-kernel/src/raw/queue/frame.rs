@@ -7,7 +7,7 @@ use core::ptr;
 use leno_context::unwind;
 
 use super::node::{Inner, Raw};
-use super::{Guard, Left, WaitQueue};
+use super::{Guard, Left, WaitQueue, no_line};
 use crate::queue::{Lock, Stage};
 use crate::{Waiter, user};
 
@@ -79,7 +79,7 @@ impl<'c, L: Lock, S, P, const N: usize> Guard<'c, L, S, P, N> {
         if line >= N {
             // What is dropped then is user code.
             drop(self);
-            panic!("a wait queue of {N} lines has no line {line}");
+            no_line::<N>(line);
         }
         let queue = self.queue;
         let node = ManuallyDrop::new(Raw::new(waiter, payload));

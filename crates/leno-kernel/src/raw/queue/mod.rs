@@ -234,12 +234,20 @@ impl<'c, L: Lock, S, P, const N: usize> Guard<'c, L, S, P, N> {
     }
 
     /// Has one on the heap wait at the end of a line.
+    ///
+    /// # Panics
+    /// If there is no such line. What was given is leaked then.
     pub fn link_on_heap(
         &mut self,
         line: usize,
         waiter: Waiter,
         payload: P,
     ) -> HeapNode<'c, L, S, P, N> {
+        if line >= N {
+            // Dropping them is user code, and the lock is held.
+            core::mem::forget((waiter, payload));
+            no_line::<N>(line);
+        }
         let inner = &mut *self.held;
         let node = match NonNull::new(inner.spares.first) {
             None => NonNull::from(Box::leak(Box::new(Raw::new(waiter, payload)))),
@@ -319,6 +327,13 @@ impl<'c, L: Lock, S, P, const N: usize> Guard<'c, L, S, P, N> {
         // SAFETY: the lock is held and borrowed exclusively.
         unsafe { at.raw.waiter_mut() }.replace(new)
     }
+}
+
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn no_line<const N: usize>(line: usize) -> ! {
+    panic!("a wait queue of {N} lines has no line {line}")
 }
 
 /// What a wait has left behind.
