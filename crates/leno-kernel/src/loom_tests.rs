@@ -125,13 +125,12 @@ fn loom_whoever_watches_is_told() {
         });
         let bell = std::sync::Arc::new(Bell::new());
         let _watch = team.watch();
-        loop {
-            let node = std::pin::pin!(team.rest_node(Waiter::Thread(bell.clone())));
-            team.wait_for_rest(node.as_ref());
-            if matches!(team.look(), Rest::Quiescent { live: 0 }) {
-                break;
-            }
-            bell.wait();
+        let mut is_at_rest = false;
+        while !is_at_rest {
+            team.wait_for_rest(Waiter::Thread(bell.clone()), || {
+                is_at_rest = matches!(team.look(), Rest::Quiescent { live: 0 });
+                if is_at_rest { Next::Leave } else { rung(&bell) }
+            });
         }
         team.stop();
         core.join().unwrap();
@@ -261,27 +260,57 @@ fn loom_who_waits_learns_that_nobody_watches() {
             other.wake_all();
         });
         let bell = std::sync::Arc::new(Bell::new());
-        loop {
-            beacon.enlist(None, Interest::READ, Waiter::Thread(bell.clone()));
-            if beacon.watcher() == Watcher::Nobody {
-                break;
-            }
-            bell.wait();
+        let mut has_ended = false;
+        while !has_ended {
+            let first = || {
+                has_ended = beacon.watcher() == Watcher::Nobody;
+                if has_ended { First::Leave } else { First::Wait }
+            };
+            beacon.wait(Interest::READ, Waiter::Thread(bell.clone()), first, || rung(&bell));
         }
         reactor.join().unwrap();
     });
 }
 
+/// A future stands in line, and is dropped or woken while the reactor tells.
+#[test]
+fn loom_a_future_that_waits_is_woken_or_leaves() {
+    loom::model(|| {
+        let beacon = Arc::new(Beacon::new());
+        beacon.begin(Watcher::Core);
+        let other = beacon.clone();
+        let reactor = thread::spawn(move || other.raise(Flags::READ));
+        let bell = std::sync::Arc::new(Bell::new());
+        let mut place = None;
+        for _ in 0..2 {
+            beacon.enlist(&mut place, Interest::READ, Waiter::Thread(bell.clone()));
+        }
+        if beacon.ready(Interest::READ).is_none() {
+            bell.wait();
+            assert!(beacon.ready(Interest::READ).is_some());
+        }
+        drop(place);
+        reactor.join().unwrap();
+    });
+}
+
+fn rung(bell: &Bell) -> Next {
+    bell.wait();
+    Next::Look
+}
+
 fn wait_for_read(beacon: &Beacon) -> Readiness {
     let bell = std::sync::Arc::new(Bell::new());
-    let mut key = None;
     loop {
-        key = Some(beacon.enlist(key, Interest::READ, Waiter::Thread(bell.clone())));
-        if let Some(seen) = beacon.ready(Interest::READ) {
-            beacon.withdraw(key.unwrap());
+        let mut seen = None;
+        let first = || {
+            seen = beacon.ready(Interest::READ);
+            if seen.is_some() { First::Leave } else { First::Wait }
+        };
+        beacon.wait(Interest::READ, Waiter::Thread(bell.clone()), first, || rung(&bell));
+        if let Some(seen) = seen {
             return seen;
         }
-        bell.wait();
     }
 }
 

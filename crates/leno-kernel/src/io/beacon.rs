@@ -1,8 +1,8 @@
 //! What a reactor tells a descriptor: the cached readiness, and who is to be woken.
 //!
 //! The readiness is one atomic word with a *tick* that counts events, so that whoever finds nothing
-//! to read forgets only what was known before it looked. Those who wait are in one line, each with
-//! what it waits for.
+//! to read forgets only what was known before it looked. Those who wait are in a [wait queue](crate::queue), each with
+//! what it waits for; those who are polled and remember nothing have left their wakers in its state.
 //!
 //! # Protocol
 //! ```text
@@ -19,13 +19,14 @@
 //! the waiter, or W3 sees E1), and an event between T2 and T3 (the tick has changed). A reactor that
 //! ends unsets `REGISTERED` and wakes the whole line, so W2 registers again.
 
-use super::interest::{Flags, Interest, Readiness};
-use crate::sync::{
-    AtomicU64, Mutex,
-    Ordering::{AcqRel, Acquire},
-    lock,
-};
+use core::task::Waker;
 
+use super::interest::{Flags, Interest, Readiness};
+use crate::queue::{First, HeapNode, Next, Shared, Stage, WaitQueue};
+use crate::sync::{
+    AtomicU64,
+    Ordering::{AcqRel, Acquire},
+};
 use crate::{Waiter, user};
 
 const FLAGS: u64 = 0xf;
@@ -40,35 +41,16 @@ const TICK: u64 = 1 << 8;
 /// See the module.
 pub(crate) struct Beacon {
     word: AtomicU64,
-    line: Mutex<Line>,
+    waiting: WaitQueue<Shared, Polled, Interest, 1>,
 }
 
-struct Line {
-    entries: Vec<Entry>,
-    /// The key that was given last.
-    last: Key,
-}
+/// Wakers of those who are polled, with what they wait for.
+type Polled = Vec<(Interest, Waker)>;
 
-impl Line {
-    fn add(&mut self, entry: Entry) {
-        if self.entries.is_empty() {
-            // Most descriptors have one who waits, and there may be very many of them.
-            self.entries.reserve_exact(1);
-        }
-        self.entries.push(entry);
-    }
-}
+/// A future's place in the line, left when it is dropped.
+pub(crate) type Place<'a> = HeapNode<'a, Shared, Polled, Interest, 1>;
 
-struct Entry {
-    key: Key,
-    interest: Interest,
-    waiter: Waiter,
-}
-
-/// Which entry of the line; never given twice.
-pub(crate) type Key = u64;
-/// For those who cannot remember one: what they leave stays until it is woken.
-const NO_KEY: Key = 0;
+const LINE: usize = 0;
 
 /// Who watches a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,10 +62,7 @@ pub(crate) enum Watcher {
 
 impl Beacon {
     pub(crate) fn new() -> Beacon {
-        Beacon {
-            word: AtomicU64::new(0),
-            line: Mutex::new(Line { entries: Vec::new(), last: NO_KEY }),
-        }
+        Beacon { word: AtomicU64::new(0), waiting: WaitQueue::new(Vec::new()) }
     }
 
     /// What is known now.
@@ -160,61 +139,83 @@ impl Beacon {
         }
     }
 
-    /// W1: stands in line, or stays there, with this waiter from now on.
-    pub(crate) fn enlist(&self, key: Option<Key>, interest: Interest, waiter: Waiter) -> Key {
-        let mut line = lock(&self.line);
-        let key = key.unwrap_or_else(|| {
-            line.last += 1;
-            line.last
-        });
-        match line.entries.iter_mut().find(|entry| entry.key == key) {
-            None => line.add(Entry { key, interest, waiter }),
-            Some(entry) => {
-                let old = core::mem::replace(&mut entry.waiter, waiter);
-                drop(line);
-                user::discard(old);
-            }
-        }
-        key
+    /// W1: stands in line until this may have become so, or until `first` or `next` say that the wait ends.
+    #[inline(always)]
+    pub(crate) fn wait(
+        &self,
+        interest: Interest,
+        waiter: Waiter,
+        first: impl FnOnce() -> First,
+        next: impl FnMut() -> Next,
+    ) {
+        let line = self.waiting.lock();
+        line.wait_then(LINE, waiter, interest, first, next, |_, _| (), |line, _, _| drop(line));
     }
 
-    /// The same for those who do not remember a key. Who waits so twice stands in line once.
-    pub(crate) fn enlist_once(&self, interest: Interest, waiter: Waiter) {
-        let mut line = lock(&self.line);
-        let own = |entry: &&mut Entry| entry.key == NO_KEY && entry.waiter.is_same(&waiter);
-        match line.entries.iter_mut().find(own) {
-            Some(entry) => {
-                entry.interest = entry.interest | interest;
-                drop(line);
-                user::discard(waiter);
-            }
-            None => line.add(Entry { key: NO_KEY, interest, waiter }),
+    /// W1 for a future: stands in line, or stays at `place`, with this waiter from now on.
+    pub(crate) fn enlist<'a>(
+        &'a self,
+        place: &mut Option<Place<'a>>,
+        interest: Interest,
+        waiter: Waiter,
+    ) {
+        let mut line = self.waiting.lock();
+        let stays = place.as_ref().filter(|place| line.stage(place.handle()) == Stage::Waiting);
+        if let Some(stays) = stays {
+            let old = line.set_waiter(stays.handle(), waiter);
+            drop(line);
+            return user::discard(old);
         }
-    }
-
-    /// Leaves the line.
-    pub(crate) fn withdraw(&self, key: Key) {
-        let mut line = lock(&self.line);
-        let Some(place) = line.entries.iter().position(|entry| entry.key == key) else { return };
-        let entry = line.entries.remove(place);
+        let left = place.take().map(|settled| line.leave(settled));
+        *place = Some(line.link_on_heap(LINE, waiter, interest));
         drop(line);
-        user::discard(entry.waiter);
+        user::discard(left);
     }
 
-    /// Wakes those who stand in line now and are concerned, one by one: no lock is held meanwhile.
+    /// The same for those who remember no place: their waker stays until it is woken. One that has left it already
+    /// waits for both.
+    pub(crate) fn enlist_once(&self, interest: Interest, waker: Waker) {
+        let mut line = self.waiting.lock();
+        match line.iter_mut().find(|(_, other)| other.will_wake(&waker)) {
+            Some((known, _)) => *known = *known | interest,
+            None => {
+                // Most have one at most, and there may be very many of them.
+                let polled: &mut Polled = &mut line;
+                if polled.is_empty() {
+                    polled.reserve_exact(1);
+                }
+                return polled.push((interest, waker));
+            }
+        }
+        drop(line);
+        user::discard(waker);
+    }
+
+    /// Wakes those who wait now and are concerned, one by one: no lock is held meanwhile.
     fn wake(&self, flags: Flags) {
-        let concerned = |entry: &Entry| flags.has(entry.interest.flags());
-        let left = lock(&self.line).entries.len();
-        let next = |_| {
-            let mut line = lock(&self.line);
-            let place = line.entries.iter().position(concerned)?;
-            Some(line.entries.remove(place).waiter)
-        };
-        let waiters = (0..left).map_while(next);
+        let line = self.waiting.lock();
+        let left = line.iter(LINE).count() + Polled::len(&line);
+        drop(line);
+        let waiters = (0..left).map_while(|_| self.take_concerned(flags)).flatten();
         if leno_context::is_planted("reactor-dies") {
             return waiters.for_each(user::wake_unguarded);
         }
         user::wake_all(waiters);
+    }
+
+    /// Ends the wait of the first who is concerned, if there is one. Returns how to wake it.
+    fn take_concerned(&self, flags: Flags) -> Option<Option<Waiter>> {
+        let mut line = self.waiting.lock();
+        let mut standing = line.iter(LINE);
+        if let Some(key) = standing.find(|one| flags.has(one.payload.flags())).map(|one| one.key) {
+            drop(standing);
+            let settled = line.settle(LINE, key, Stage::Met, (), |_, ()| ());
+            return settled.ok().map(|((), waiter)| waiter);
+        }
+        drop(standing);
+        let polled: &mut Polled = &mut line;
+        let place = polled.iter().position(|(interest, _)| flags.has(interest.flags()))?;
+        Some(Some(Waiter::Waker(polled.remove(place).1)))
     }
 
     /// Wakes all who stand in line.

@@ -7,11 +7,12 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::sync::Arc;
 
-use super::beacon::{Key, Watcher};
+use super::beacon::Watcher;
 use super::caller::{self, Caller};
 use super::future::WaitFuture;
 use super::interest::{Flags, Interest, Readiness};
 use super::registered::Registered;
+use crate::queue::{First, Next};
 use crate::raw::epoll;
 use crate::wait::{self, Wake};
 use crate::{Reason, Time, Waiter, user};
@@ -163,26 +164,38 @@ impl<T: AsFd> Descriptor<T> {
     fn park(&self, interest: Interest, deadline: Option<Time>) -> io::Result<Readiness> {
         let beacon = &self.registered.beacon;
         let waiter = Waiter::current();
-        let mut standing = Standing { registered: &self.registered, key: None };
         loop {
-            standing.key = Some(beacon.enlist(standing.key, interest, waiter.clone()));
-            self.register()?;
-            // Before the last look: it is code of a user, which may park and take a wake that is meant for this.
             let reason = Reason::Descriptor(self.as_fd().as_raw_fd(), interest);
-            if let Some(ready) = beacon.ready(interest) {
-                return Ok(ready);
-            }
-            let wake = match deadline {
-                None => wait::park(reason),
-                Some(deadline) => wait::park_until(reason, deadline),
+            let mut ended = None;
+            let (mut is_late, mut is_exiting) = (false, false);
+            // Registering calls code of a user, which may park and take a wake that is meant for this.
+            let first = || {
+                let ready = self.register().map(|()| beacon.ready(interest)).transpose();
+                let step = if ready.is_some() { First::Leave } else { First::Look };
+                ended = ready;
+                step
             };
-            match wake {
-                Wake::Unparked => {}
-                Wake::TimedOut => return self.ask(interest).ok_or_else(|| too_late(interest)),
-                Wake::Exit => {
-                    drop(standing);
-                    return Err(io::Error::other(wait::exit()));
+            let next = || {
+                let wake = match deadline {
+                    None => wait::park(reason),
+                    Some(deadline) => wait::park_until(reason, deadline),
+                };
+                match wake {
+                    Wake::Unparked => return Next::Look,
+                    Wake::TimedOut => is_late = true,
+                    Wake::Exit => is_exiting = true,
                 }
+                Next::Leave
+            };
+            beacon.wait(interest, waiter.clone(), first, next);
+            if is_exiting {
+                return Err(io::Error::other(wait::exit()));
+            }
+            if is_late {
+                return self.ask(interest).ok_or_else(|| too_late(interest));
+            }
+            if let Some(ended) = ended {
+                return ended;
             }
         }
     }
@@ -248,7 +261,7 @@ impl<T: AsFd> Descriptor<T> {
         if let Some(ready) = beacon.ready(interest) {
             return Poll::Ready(Ok(ready));
         }
-        beacon.enlist_once(interest, Waiter::Waker(context.waker().clone()));
+        beacon.enlist_once(interest, context.waker().clone());
         if let Err(error) = self.register() {
             return Poll::Ready(Err(error));
         }
@@ -323,20 +336,6 @@ impl<T: AsFd> Descriptor<T> {
 fn too_late(interest: Interest) -> io::Error {
     let message = format!("the time is over in which to {interest}");
     io::Error::new(io::ErrorKind::TimedOut, message)
-}
-
-/// A place in line, left when it is dropped.
-struct Standing<'a> {
-    registered: &'a Registered,
-    key: Option<Key>,
-}
-
-impl Drop for Standing<'_> {
-    fn drop(&mut self) {
-        if let Some(key) = self.key {
-            self.registered.beacon.withdraw(key);
-        }
-    }
 }
 
 impl<T: AsFd> AsFd for Descriptor<T> {

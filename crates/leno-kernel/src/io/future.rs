@@ -6,7 +6,7 @@ use core::task::{Context, Poll};
 use std::io;
 use std::os::fd::AsFd;
 
-use super::beacon::Key;
+use super::beacon::Place;
 use super::caller;
 use super::descriptor::Descriptor;
 use super::interest::{Interest, Readiness};
@@ -31,14 +31,14 @@ use crate::Waiter;
 pub struct WaitFuture<'a, T: AsFd> {
     descriptor: &'a Descriptor<T>,
     interest: Interest,
-    key: Option<Key>,
+    place: Option<Place<'a>>,
     /// Why it cannot wait.
     error: Option<io::Error>,
 }
 
 impl<'a, T: AsFd> WaitFuture<'a, T> {
     pub(super) fn new(descriptor: &'a Descriptor<T>, interest: Interest) -> Self {
-        WaitFuture { descriptor, interest, key: None, error: None }
+        WaitFuture { descriptor, interest, place: None, error: None }
     }
 
     pub(super) fn descriptor(&self) -> &'a Descriptor<T> {
@@ -65,15 +65,13 @@ impl<'a, T: AsFd> WaitFuture<'a, T> {
     /// build on the kernel.
     pub fn set_waiter(&mut self, waiter: &Waiter) {
         let beacon = &self.descriptor.registered.beacon;
-        self.key = Some(beacon.enlist(self.key, self.interest, waiter.clone()));
+        beacon.enlist(&mut self.place, self.interest, waiter.clone());
         self.error = caller::permit().and_then(|_| self.descriptor.register()).err();
     }
 
     /// Has nobody woken any more.
     pub fn remove_waiter(&mut self) {
-        if let Some(key) = self.key.take() {
-            self.descriptor.registered.beacon.withdraw(key);
-        }
+        drop(self.place.take());
     }
 
     /// Whether it probably would not have to wait.
@@ -102,12 +100,6 @@ impl<T: AsFd> Future for WaitFuture<'_, T> {
         let Some(ready) = ready else { return Poll::Pending };
         this.remove_waiter();
         Poll::Ready(Ok(ready))
-    }
-}
-
-impl<T: AsFd> Drop for WaitFuture<'_, T> {
-    fn drop(&mut self) {
-        self.remove_waiter();
     }
 }
 

@@ -89,6 +89,7 @@ impl<'c, L: Lock, S, P, const N: usize> Guard<'c, L, S, P, N> {
         drop(self);
         match first() {
             First::Wait => {}
+            First::Leave => return end(own.end(queue.lock()), &node),
             First::Look => {
                 let guard = queue.lock();
                 if node.stage.get() != Stage::Waiting {
@@ -121,6 +122,8 @@ impl<'c, L: Lock, S, P, const N: usize> Guard<'c, L, S, P, N> {
 pub enum First {
     /// It waits.
     Wait,
+    /// It ends the wait, however that stands.
+    Leave,
     /// It looks whether it was settled, and else waits: something that was called may have taken its wake.
     Look,
     /// As [`First::Look`], and another waiter is woken from now on.
