@@ -42,13 +42,13 @@ pub(crate) struct Task {
     pub(crate) parks: Cell<u32>,
     /// An unpark that came while it was not parked.
     pub(crate) permit: Cell<bool>,
+    /// It goes to a sink when it becomes ready.
+    pub(crate) has_sink: Cell<bool>,
+    pub(crate) exit: Cell<Exit>,
     /// It borrows from a scope, which must not end before it.
     pub(crate) borrows: Cell<bool>,
     /// It runs another one, which comes back to it.
     pub(crate) attaches: Cell<bool>,
-    /// It goes to a sink when it becomes ready.
-    pub(crate) has_sink: Cell<bool>,
-    pub(crate) exit: Cell<Exit>,
     pub(crate) sink: RefCell<Option<Rc<Inbox>>>,
     /// What it is to run, or to poll.
     pub(crate) body: Cell<Body>,
@@ -58,6 +58,8 @@ pub(crate) struct Task {
     waited_for_by: Cell<Option<Arc<dyn Adoption>>>,
     pub(crate) about: RefCell<About>,
 }
+
+const _: () = assert!(core::mem::offset_of!(Task, borrows) == 64, "the first line is full");
 
 /// Whether a coroutine is to exit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
