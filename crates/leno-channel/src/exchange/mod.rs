@@ -62,15 +62,16 @@ pub(crate) struct Exchange<'c, T, F: Flavour> {
 /// lines: from another core, each cache line takes as long as all the rest.
 #[repr(C)]
 pub(crate) struct State<T> {
-    /// The order of the next value that is handed over, or taken by a select in lines.
-    handed: u64,
-    pub(crate) senders: usize,
-    pub(crate) receivers: usize,
-    capacity: usize,
     closed: bool,
     /// Whether there is something in `returned`.
     has_returned: bool,
     pub(crate) luck: Luck,
+    capacity: usize,
+    pub(crate) receivers: usize,
+    pub(crate) senders: usize,
+    /// The order of the next value that is handed over, or taken by a select in lines.
+    handed: u64,
+    /// Not looked at where there is no room for any: a rendezvous does without that line.
     buffer: VecDeque<T>,
     /// Values whose receivers gave up, with their order.
     returned: VecDeque<(u64, T)>,
@@ -174,7 +175,13 @@ impl<T> State<T> {
     /// Whether the buffer holds one more.
     #[inline(always)]
     pub(crate) fn has_room(&self) -> bool {
-        self.buffer.len() < self.capacity
+        self.capacity != 0 && self.buffer.len() < self.capacity
+    }
+
+    /// Whether no value is in the buffer.
+    #[inline(always)]
+    fn is_drained(&self) -> bool {
+        self.capacity == 0 || self.buffer.is_empty()
     }
 
     pub(crate) fn capacity(&self) -> usize {
@@ -202,7 +209,7 @@ impl<'c, T, F: Flavour> Exchange<'c, T, F> {
 
     /// Takes the next value.
     pub(crate) fn take<C: Claimant>(&mut self, claimant: &C) -> Taken<T> {
-        if self.has_returned || !self.buffer.is_empty() {
+        if self.has_returned || !self.is_drained() {
             return self.take_stored(claimant);
         }
         if !self.has_nobody(Side::Blocked) {
@@ -280,7 +287,7 @@ impl<'c, T, F: Flavour> Exchange<'c, T, F> {
     /// A value was taken: if it was the last one ever, joiners wait in vain.
     #[inline(always)]
     fn tell_end(&mut self) -> Wakes {
-        let is_end = !self.has_returned && self.buffer.is_empty() && !self.will_come();
+        let is_end = !self.has_returned && self.is_drained() && !self.will_come();
         if is_end { self.call_joiners() } else { Wakes::Nobody }
     }
 
@@ -445,7 +452,7 @@ impl<'c, T, F: Flavour> Exchange<'c, T, F> {
     /// Whether there is nobody and nothing to take from now: no value, nobody blocked, not closed.
     #[inline(always)]
     pub(crate) fn has_nothing(&self) -> bool {
-        let is_empty = !self.has_returned && self.buffer.is_empty();
+        let is_empty = !self.has_returned && self.is_drained();
         is_empty && self.has_nobody(Side::Blocked) && self.will_come()
     }
 
@@ -471,6 +478,7 @@ impl<'c, T, F: Flavour> Exchange<'c, T, F> {
     fn check_all(&self) {
         let object = self.object;
         assert_eq!(self.has_returned, !self.returned.is_empty(), "at channel {object}");
+        assert!(self.buffer.len() <= self.capacity, "channel {object} holds too much");
         let is_stored = self.len() > 0;
         for hungry in self.guard.iter(Side::Hungry as usize) {
             let own = hungry.payload.coupon.as_ref().map(|coupon| &*coupon.ticket);

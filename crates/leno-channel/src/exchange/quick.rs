@@ -26,7 +26,7 @@ impl<T, F: Flavour> Exchange<'_, T, F> {
         if self.has_returned {
             return None;
         }
-        if self.buffer.is_empty() {
+        if self.is_drained() {
             let relieve = |party: &mut Party<T>, ()| party.relieve();
             let met = self.guard.settle_only(Side::Blocked as usize, Party::is_plain, (), relieve);
             return met.ok().map(|(value, co)| (value, Some(co)));
