@@ -395,12 +395,11 @@ type Numbers = WaitQueue<Shared, bool, Option<u32>, 1>;
 /// Hands over to the first that waits; or leaves word that it came too early.
 fn hand_over(numbers: &Numbers) {
     let mut guard = numbers.lock();
-    let Some(key) = guard.first(0).map(|first| first.key) else {
+    let hand = |payload: &mut Option<u32>, number| *payload = Some(number);
+    let Ok((_, waiter)) = guard.settle_first(0, Stage::Met, 7, hand) else {
         *guard = true;
         return;
     };
-    let hand = |payload: &mut Option<u32>, number| *payload = Some(number);
-    let (_, waiter) = guard.settle(0, key, Stage::Met, 7, hand).expect("it is the first");
     drop(guard);
     waiter.into_iter().for_each(Waiter::wake);
 }

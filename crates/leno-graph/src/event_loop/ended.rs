@@ -1,22 +1,22 @@
-//! The one queue of an event loop that other threads add to, and how whoever runs the loop waits at it.
+//! The one queue of an event loop that other threads add to, and how whoever runs the loop waits at it: the state of a
+//! [wait queue](leno_kernel::queue), and its line.
 //!
-//! Who waits looks under the queue's lock, and is in the queue itself before it lets go of that; whoever
-//! adds something takes it out and wakes it. A waker adds before it lets go of itself: so while the lock is
-//! held, a node of which nobody else holds a waker, and which is not in the queue, is never woken.
+//! Who waits looks under the lock, and stands in line before it lets go of that; whoever adds something ends its wait.
+//! A waker adds before it lets go of itself: so while the lock is held, a node of which nobody else holds a waker, and
+//! which is not in the queue, is never woken.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 use std::task::{Wake, Waker};
 
+use leno_kernel::queue::{First, Guard, Next, Shared, Stage, WaitQueue};
 use leno_kernel::{Reason, Time, Waiter, Wake as Woken, park, park_until, user};
 
 use super::Result;
-use crate::lock::{Locked, lock};
 
 /// The queue that other threads add to, and whom they wake then.
-#[derive(Default)]
 pub(super) struct Ended {
-    queue: Mutex<Queue>,
+    queue: WaitQueue<Shared, Queue, (), 1>,
 }
 
 #[derive(Default)]
@@ -24,7 +24,6 @@ pub(super) struct Queue {
     pub(super) operations: VecDeque<(u64, Result)>,
     /// Nodes that were woken, each once.
     pub(super) nodes: Vec<usize>,
-    sleeper: Option<Waiter>,
 }
 
 /// What a look into the queue has shown.
@@ -47,16 +46,20 @@ impl Drop for Ended {
 }
 
 impl Ended {
-    pub(super) fn lock(&self) -> Locked<MutexGuard<'_, Queue>> {
-        lock(&self.queue)
+    pub(super) fn new() -> Ended {
+        Ended { queue: WaitQueue::new(Queue::default()) }
+    }
+
+    pub(super) fn lock(&self) -> Guard<'_, Shared, Queue, (), 1> {
+        self.queue.lock()
     }
 
     pub(super) fn add(&self, add: impl FnOnce(&mut Queue)) {
         let mut queue = self.lock();
         add(&mut queue);
-        let sleeper = queue.sleeper.take();
+        let first = queue.settle_first(0, Stage::Met, (), |_, ()| ());
         drop(queue);
-        if let Some(sleeper) = sleeper {
+        if let Ok(((), Some(sleeper))) = first {
             sleeper.wake();
         }
     }
@@ -72,23 +75,27 @@ impl Ended {
                 Look::InVain => return false,
                 Look::Wait => {}
             }
-            if own.is_some() {
-                queue.sleeper = own;
-                break;
+            let Some(own) = own.take() else {
+                drop(queue);
+                // Not under the lock: it panics where nobody may wait, and a panic hook is user code.
+                own = Some(Waiter::current());
+                continue;
+            };
+            let mut is_to_exit = false;
+            let next = || {
+                let woken = match due {
+                    Some(due) => park_until(Reason::Io, due),
+                    None => park(Reason::Io),
+                };
+                is_to_exit = woken == Woken::Exit;
+                if woken == Woken::Unparked { Next::Look } else { Next::Leave }
+            };
+            drop(queue.wait(0, own, (), || First::Wait, next, |_, _| ()).0);
+            if is_to_exit {
+                leno_kernel::exit();
             }
-            drop(queue);
-            // Not under the lock: it panics where nobody may wait, and a panic hook is user code.
-            own = Some(Waiter::current());
+            return true;
         }
-        let woken = match due {
-            Some(due) => park_until(Reason::Io, due),
-            None => park(Reason::Io),
-        };
-        if woken == Woken::Exit {
-            self.lock().sleeper = None;
-            leno_kernel::exit();
-        }
-        true
     }
 }
 

@@ -137,7 +137,7 @@ impl EventLoop {
                 tasks: StateCell::default(),
                 microtasks: StateCell::default(),
                 pending: StateCell::default(),
-                ended: Arc::default(),
+                ended: Arc::new(Ended::new()),
                 wakers: StateCell::default(),
                 next: Cell::new(0),
             }),

@@ -170,6 +170,24 @@ impl<'c, L: Lock, S, P, const N: usize> Guard<'c, L, S, P, N> {
         Ok((hand(payload, value), waiter))
     }
 
+    /// As [`Self::settle`], of the first in a line.
+    ///
+    /// # Errors
+    /// `value`, if nobody is in that line.
+    #[inline(always)]
+    pub fn settle_first<V, R>(
+        &mut self,
+        line: usize,
+        stage: Stage,
+        value: V,
+        hand: impl FnOnce(&mut P, V) -> R,
+    ) -> Result<(R, Option<Waiter>), V> {
+        match self.first(line).map(|first| first.key) {
+            Some(first) => self.settle(line, first, stage, value, hand),
+            None => Err(value),
+        }
+    }
+
     /// Ends the wait of the only one in a line, if that is a coroutine and `is_plain` says so: the usual case, in few
     /// instructions.
     ///
@@ -209,8 +227,7 @@ impl<'c, L: Lock, S, P, const N: usize> Guard<'c, L, S, P, N> {
     /// Ends the waits of all in a line, and says how. Returns how to wake them, the first come first.
     pub fn settle_all(&mut self, line: usize, stage: Stage) -> Vec<Waiter> {
         let mut waiters = Vec::new();
-        while let Some(key) = self.first(line).map(|first| first.key) {
-            let Ok(((), waiter)) = self.settle(line, key, stage, (), |_, ()| ()) else { break };
+        while let Ok(((), waiter)) = self.settle_first(line, stage, (), |_, ()| ()) {
             waiters.extend(waiter);
         }
         waiters
