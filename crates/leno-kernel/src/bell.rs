@@ -127,6 +127,14 @@ impl Bell {
         self.rung.load(Relaxed) && self.rung.swap(false, AcqRel)
     }
 
+    /// Takes the permit, if there is one, which then counts as a wait: it may be meant for code that waits next, and
+    /// that looks again.
+    pub(crate) fn take_early(&self) {
+        if self.take() {
+            self.waits.fetch_add(1, core::sync::atomic::Ordering::Relaxed);
+        }
+    }
+
     /// Sleeps until the bell is rung, unless it was. A core's bell also lets its core go on when a
     /// descriptor that the core watches has become ready.
     pub fn wait(&self) {
@@ -157,7 +165,7 @@ impl Bell {
         self.asleep.store(false, Relaxed);
     }
 
-    /// Returns how often someone has waited.
+    /// Returns how often someone has waited, or taken a permit early.
     pub(crate) fn waits(&self) -> u32 {
         self.waits.load(core::sync::atomic::Ordering::Relaxed)
     }

@@ -1,6 +1,7 @@
 //! Sources that take their time, or use the very channels where their select waits: nobody waits for them, nobody
 //! else panics, and what was passed over meanwhile is made up for when they have answered.
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc;
 use std::thread;
@@ -351,6 +352,50 @@ fn a_select_goes_on_although_a_deadline_takes_its_wake() {
     });
     system.run().unwrap();
     assert_eq!((sends.join().unwrap(), select.join().unwrap()), (Ok(()), Ok(Some(7))));
+}
+
+/// Never ready; when it is asked for its deadline, it has the select met, and then a system of its thread listen.
+struct Listens {
+    meet: Cell<Option<shared::Sender<u8>>>,
+}
+
+impl Source for Listens {
+    type Item = ();
+
+    fn take(&mut self) -> Option<()> {
+        None
+    }
+
+    fn wait(&mut self, _: &Waiter) {}
+
+    fn leave(&mut self, _: &Waiter) {}
+
+    fn deadline(&self) -> Option<kernel::Time> {
+        let meet = self.meet.take()?;
+        thread::spawn(move || meet.send(7).unwrap()).join().unwrap();
+        let (tx, rx) = shared::channel();
+        let sender = thread::spawn(move || {
+            thread::sleep(SHORT);
+            tx.send(()).unwrap();
+        });
+        let system = LocalSystem::new();
+        let receives = system.spawn(move || rx.recv());
+        system.run().unwrap();
+        receives.join().unwrap().unwrap();
+        sender.join().unwrap();
+        None
+    }
+}
+
+#[test]
+fn a_thread_goes_on_although_its_own_system_listens_while_it_is_about_to_wait() {
+    in_time(|| {
+        let (tx, rx) = shared::bounded(1);
+        let listens = Listens { meet: Cell::new(Some(tx.clone())) };
+        let select = Select::new().recv(&rx, |value| value.ok()).source(listens, |()| None);
+        assert_eq!(select.wait(), Ok(Some(7)));
+        drop(tx);
+    });
 }
 
 #[test]

@@ -77,8 +77,8 @@ pub fn bell_to_listen_at() -> Option<Arc<Bell>> {
     entered::here(|here| match here {
         Here::Stack(inside) if inside.core.would_listen() => {
             let bell = own_bell();
-            // One that came late, for a wait that is over.
-            bell.take();
+            // One that came late, for a wait that is over; or, where a system runs inside of a wait, for that one.
+            bell.take_early();
             Some(bell)
         }
         _ => None,
