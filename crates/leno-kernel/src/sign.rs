@@ -165,10 +165,10 @@ impl Visit for ParkOn<'_> {
 pub fn park_on_until(reason: Reason, sign: &Sign, deadline: Time) -> Wake {
     world::wait_point();
     // A clock is code of a user: asked before the proof is given.
-    let now = wait::now();
+    let asked = (wait::parks(), wait::now());
     entered::here(|here| match here {
         Here::Stack(inside) | Here::Virtual(inside) => {
-            inside.task.lent.lend(sign, || inside.core.park_until(&inside, reason, deadline, now))
+            inside.task.lent.lend(sign, || inside.core.park_until(&inside, reason, deadline, asked))
         }
         _ => wait::park_until(reason, deadline),
     })

@@ -164,10 +164,10 @@ impl Visit for Park {
 pub fn park_until(reason: Reason, deadline: Time) -> Wake {
     world::wait_point();
     // A clock is code of a user: asked before the proof is given.
-    let now = now();
+    let (parks, now) = (parks(), now());
     entered::here(|here| match here {
         Here::Stack(inside) | Here::Virtual(inside) => {
-            inside.core.park_until(&inside, reason, deadline, now)
+            inside.core.park_until(&inside, reason, deadline, (parks, now))
         }
         Here::Thread => {
             let rung = own_bell().wait_for(deadline.since(now));

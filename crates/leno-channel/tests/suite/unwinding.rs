@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
+use crate::support::in_time;
 use leno_channel::{Condition, Mutex, Select, Semaphore, bounded, channel};
 use leno_kernel::bell::Bell;
 use leno_kernel::{self as kernel, LocalSystem, Platform, RealTime, Time};
@@ -346,6 +347,45 @@ fn no_clock_is_asked_while_a_channel_is_locked() {
     system.run().unwrap();
     assert!(receives.join().unwrap().is_ok());
     assert!(sender.join().unwrap().is_ok());
+}
+
+/// A clock that parks once, the given number of calls later.
+struct ParkingClock(RealTime, Rc<Cell<u32>>);
+
+impl Platform for ParkingClock {
+    fn now(&self) -> Time {
+        let left = self.1.get();
+        self.1.set(left.saturating_sub(1));
+        if left == 1 {
+            assert_eq!(kernel::park(kernel::Reason::Sleeping), kernel::Wake::Unparked);
+        }
+        self.0.now()
+    }
+
+    fn idle(&self, bell: &Bell, deadline: Option<Time>) {
+        self.0.idle(bell, deadline);
+    }
+}
+
+#[test]
+fn a_receiver_goes_on_although_its_clock_takes_the_wake() {
+    in_time(|| {
+        let left = Rc::<Cell<u32>>::default();
+        let clock = ParkingClock(RealTime::new(), left.clone());
+        let system = LocalSystem::builder().platform(clock).build();
+        let (tx, rx) = channel();
+        let receives = system.spawn(move || {
+            // The deadline is one call of the clock, and the park another.
+            left.set(2);
+            let received = rx.recv_timeout(LONG);
+            assert_eq!(left.get(), 0);
+            received
+        });
+        let sends = system.spawn(move || tx.send(7));
+        system.run().unwrap();
+        assert_eq!(receives.join().unwrap(), Ok(7));
+        sends.join().unwrap().unwrap();
+    });
 }
 
 #[test]

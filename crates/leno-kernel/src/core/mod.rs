@@ -451,16 +451,21 @@ impl Core {
         wake_of(task)
     }
 
-    /// The same until `deadline` at most.
+    /// As [`Self::park`], until `deadline` at most; how often the coroutine had parked before the clock was asked, and
+    /// what that said.
     pub(crate) fn park_until(
         &self,
         inside: &Inside<'_>,
         reason: Reason,
         deadline: Time,
-        now: Time,
+        (parks, now): (u32, Time),
     ) -> Wake {
         if deadline <= now {
             return may_not_park(inside).unwrap_or(Wake::TimedOut);
+        }
+        if inside.task.parks.get() != parks {
+            // The clock has parked, and may have taken a wake that is meant for this wait: whoever waits looks again.
+            return wake_of(inside.task);
         }
         let key = self.arm(deadline, inside.co);
         let wake = self.park(inside, reason);

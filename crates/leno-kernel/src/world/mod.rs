@@ -296,8 +296,8 @@ pub(crate) fn wait_for_bell(bell: &Bell, limit: Option<Duration>) -> Option<bool
             let wake = match deadline {
                 None => core.park(inside, Reason::Passive),
                 Some(deadline) => {
-                    let now = core.platform.now();
-                    core.park_until(inside, Reason::Passive, deadline, now)
+                    let asked = (inside.task.parks.get(), core.platform.now());
+                    core.park_until(inside, Reason::Passive, deadline, asked)
                 }
             };
             bell.listen_no_more();
