@@ -1,0 +1,198 @@
+//! Waits of this crate that are given up, whatever wakes them.
+#![forbid(unsafe_code)]
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Wake, Waker};
+use std::time::Duration;
+
+use crate::support::hostile::apart;
+use leno_kernel::{System, cancel, sleep, unpark, yield_now};
+use leno_process::{Budget, Condition, LocalSystem, Monitor, Options, Semaphore, Sink};
+
+/// Panics when it is woken.
+struct Loud;
+
+impl Wake for Loud {
+    fn wake(self: Arc<Self>) {
+        panic!("a waker");
+    }
+}
+
+/// All coroutines of the sink wait now; when next one is woken, a waker panics.
+fn listen_loudly(sink: &Sink) {
+    let loud = Waker::from(Arc::new(Loud));
+    assert!(sink.poll_next(&mut Context::from_waker(&loud)).is_pending());
+}
+
+/// Runs all that are ready, after the core has called the wakers, which it does between turns.
+fn run_ready(sink: &Sink) {
+    sleep(Duration::from_millis(1));
+    while let Some(co) = sink.try_next() {
+        co.attach(Budget::Unlimited).unwrap();
+    }
+}
+
+/// Runs `f` as a coroutine of a system; how many panics of wakers there were.
+fn count_failures(f: impl FnOnce() + 'static) -> usize {
+    let system = LocalSystem::builder().virtual_time().build();
+    let done = system.spawn(f);
+    let report = system.run().unwrap();
+    done.join().unwrap();
+    report.failures.len()
+}
+
+/// Waits for what other threads do.
+fn until(is_so: impl Fn() -> bool) {
+    while !is_so() {
+        std::thread::yield_now();
+    }
+}
+
+type Numbers = Rc<RefCell<Vec<usize>>>;
+
+#[test]
+fn who_leaves_the_line_of_a_semaphore_leaves_the_others_in_order() {
+    let system = LocalSystem::new();
+    let (gate, seen) = (Rc::new(Semaphore::new(0)), Numbers::default());
+    let wait = |n| {
+        let (gate, seen) = (gate.clone(), seen.clone());
+        let waits = move || {
+            gate.wait().unwrap();
+            seen.borrow_mut().push(n);
+        };
+        system.spawn(waits).co().unwrap()
+    };
+    let cos = [0, 1, 2, 3, 4].map(wait);
+    let gives = gate.clone();
+    drop(system.spawn(move || {
+        // From the middle, from the front, and one that has its permit already.
+        cancel(cos[2]);
+        cancel(cos[0]);
+        // One that is woken for nothing keeps its place.
+        unpark(cos[1]);
+        yield_now();
+        assert_eq!(gives.waiting(), 3);
+        gives.signal();
+        cancel(cos[1]);
+        yield_now();
+        yield_now();
+        assert_eq!(gives.waiting(), 1);
+        gives.signal();
+    }));
+    system.run().unwrap();
+    assert_eq!(*seen.borrow(), [3, 4]);
+    assert!(!gate.try_wait());
+}
+
+#[test]
+fn a_permit_that_its_owner_cannot_take_is_kept_if_nobody_waits() {
+    let system = LocalSystem::new();
+    let gate = Rc::new(Semaphore::new(0));
+    let own = gate.clone();
+    let waits = system.spawn(move || own.wait().unwrap());
+    let (own, co) = (gate.clone(), waits.co().unwrap());
+    drop(system.spawn(move || {
+        own.signal();
+        cancel(co);
+    }));
+    system.run().unwrap();
+    assert!(waits.join().is_err());
+    assert!(gate.try_wait() && !gate.try_wait());
+}
+
+#[test]
+fn who_is_dropped_while_it_waits_is_in_no_line() {
+    let (gate, list, changed) =
+        (Arc::new(Semaphore::new(0)), Arc::new(Monitor::new(())), Arc::new(Condition::new()));
+    let system = System::new(1).unwrap();
+    for _ in 0..2 {
+        let own = gate.clone();
+        drop(system.spawn(move || own.wait()));
+        let (list, changed) = (list.clone(), changed.clone());
+        drop(system.spawn(move || list.enter(|inside| inside.wait(&changed))));
+    }
+    until(|| gate.waiting() == 2 && format!("{changed:?}").contains("waiting: 2"));
+    drop(system);
+    assert_eq!(gate.waiting(), 0);
+    gate.signal();
+    assert!(gate.try_wait());
+    changed.signal_all();
+    assert_eq!(list.enter(|_| 1), Ok(1));
+    assert_eq!(Arc::strong_count(&gate) + Arc::strong_count(&list), 2);
+}
+
+#[test]
+fn a_waker_that_panics_loses_no_permit() {
+    apart!("a_waker_that_panics_loses_no_permit", || {
+        let gate = Arc::new(Semaphore::new(0));
+        let own = gate.clone();
+        let failures = count_failures(move || {
+            let sink = Sink::new();
+            let waits = [0, 1].map(|_| {
+                let gate = own.clone();
+                sink.spawn(&Options::new(), move || gate.wait()).unwrap()
+            });
+            run_ready(&sink);
+            for _ in 0..2 {
+                listen_loudly(&sink);
+                own.signal();
+                run_ready(&sink);
+            }
+            assert!(waits.into_iter().all(|waits| waits.join().unwrap().is_ok()));
+        });
+        assert_eq!((failures, gate.try_wait()), (2, false));
+    });
+}
+
+#[test]
+fn who_leaves_a_condition_leaves_its_signal_to_the_next() {
+    let system = LocalSystem::new();
+    let both = Rc::new((Monitor::new(()), Condition::new()));
+    let seen = Numbers::default();
+    let wait = |n| {
+        let (both, seen) = (both.clone(), seen.clone());
+        let waits = move || {
+            let waited =
+                both.0.enter(|inside| inside.wait(&both.1).map(|()| seen.borrow_mut().push(n)));
+            waited.unwrap().unwrap();
+        };
+        system.spawn(waits).co().unwrap()
+    };
+    let cos = [0, 1, 2, 3].map(wait);
+    drop(system.spawn(move || {
+        cancel(cos[1]);
+        yield_now();
+        both.1.signal();
+        cancel(cos[0]);
+        yield_now();
+        yield_now();
+        // Nobody keeps a signal.
+        both.1.signal_all();
+        both.1.signal();
+    }));
+    system.run().unwrap();
+    assert_eq!(*seen.borrow(), [2, 3]);
+}
+
+#[test]
+fn a_waker_that_panics_keeps_nobody_from_a_condition() {
+    apart!("a_waker_that_panics_keeps_nobody_from_a_condition", || {
+        let both = Arc::new((Monitor::new(()), Condition::new()));
+        let failures = count_failures(move || {
+            let sink = Sink::new();
+            let waits = [0, 1, 2].map(|_| {
+                let both = both.clone();
+                let waits = move || both.0.enter(|inside| inside.wait(&both.1));
+                sink.spawn(&Options::new(), waits).unwrap()
+            });
+            run_ready(&sink);
+            listen_loudly(&sink);
+            both.1.signal_all();
+            run_ready(&sink);
+            assert!(waits.into_iter().all(|waits| waits.join().unwrap() == Ok(Ok(()))));
+        });
+        assert_eq!(failures, 1);
+    });
+}
