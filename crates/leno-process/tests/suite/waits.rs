@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use crate::support::hostile::apart;
 use leno_kernel::{System, cancel, sleep, unpark, yield_now};
-use leno_process::{Budget, Condition, LocalSystem, Monitor, Options, Semaphore, Sink};
+use leno_process::System as Processes;
+use leno_process::{Budget, Condition, LocalSystem, Monitor, Options, Semaphore, Sink, process};
 
 /// Panics when it is woken.
 struct Loud;
@@ -192,6 +193,91 @@ fn a_waker_that_panics_keeps_nobody_from_a_condition() {
             both.1.signal_all();
             run_ready(&sink);
             assert!(waits.into_iter().all(|waits| waits.join().unwrap() == Ok(Ok(()))));
+        });
+        assert_eq!(failures, 1);
+    });
+}
+
+/// A process that is busy until it may go on.
+struct Busy(Arc<Semaphore>);
+
+#[process]
+impl Busy {
+    #[entry]
+    fn work(&mut self) {
+        self.0.wait().unwrap();
+    }
+}
+
+/// A system with a process that is busy, which one signal lets go on.
+fn busy() -> (Arc<Processes>, Arc<Semaphore>) {
+    let (system, gate) = (Arc::new(Processes::new(1).unwrap()), Arc::new(Semaphore::new(0)));
+    system.start(Busy(gate.clone())).work().unwrap();
+    until(|| gate.waiting() == 1);
+    (system, gate)
+}
+
+#[test]
+fn who_waits_for_idle_processes_may_leave_and_all_others_are_woken() {
+    let (processes, gate) = busy();
+    let system = LocalSystem::new();
+    let waits = [0, 1, 2].map(|_| {
+        let processes = processes.clone();
+        system.spawn(move || processes.wait_idle())
+    });
+    let cos = [0, 1, 2].map(|n: usize| waits[n].co().unwrap());
+    drop(system.spawn(move || {
+        cancel(cos[1]);
+        // One that is woken for nothing waits on.
+        unpark(cos[0]);
+        yield_now();
+        yield_now();
+        gate.signal();
+    }));
+    system.run().unwrap();
+    assert_eq!(waits.map(|waits| waits.join().ok()), [Some(Ok(())), None, Some(Ok(()))]);
+    let idle = Arc::into_inner(processes).unwrap().run().unwrap();
+    assert_eq!(idle.started, 1);
+}
+
+#[test]
+fn who_is_dropped_while_it_waits_for_idle_processes_keeps_nobody_from_it() {
+    let (processes, gate) = busy();
+    let (system, waiting) = (System::new(1).unwrap(), Arc::new(Semaphore::new(0)));
+    let waits = [0, 1].map(|_| {
+        let (processes, waiting) = (processes.clone(), waiting.clone());
+        system.spawn(move || {
+            waiting.signal();
+            processes.wait_idle()
+        })
+    });
+    // The first waits by the time that the second has begun: they are of one core.
+    (0..2).for_each(|_| waiting.wait().unwrap());
+    drop(system);
+    assert!(waits.into_iter().all(|waits| waits.join().is_err()));
+    gate.signal();
+    processes.wait_idle().unwrap();
+    assert_eq!(Arc::strong_count(&processes), 1);
+}
+
+#[test]
+fn a_waker_that_panics_keeps_nobody_from_hearing_of_idle_processes() {
+    apart!("a_waker_that_panics_keeps_nobody_from_hearing_of_idle_processes", || {
+        let failures = count_failures(|| {
+            let (processes, gate) = busy();
+            let sink = Sink::new();
+            let waits = [0, 1].map(|_| {
+                let processes = processes.clone();
+                sink.spawn(&Options::new(), move || processes.wait_idle()).unwrap()
+            });
+            run_ready(&sink);
+            listen_loudly(&sink);
+            gate.signal();
+            // It is another thread that wakes them.
+            while sink.members() > 0 {
+                run_ready(&sink);
+            }
+            assert!(waits.into_iter().all(|waits| waits.join().unwrap().is_ok()));
         });
         assert_eq!(failures, 1);
     });
