@@ -40,9 +40,10 @@ use std::sync::atomic::{
     AtomicBool, AtomicU8,
     Ordering::{Relaxed, SeqCst},
 };
-use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 use leno_kernel::log::Operation;
+use leno_kernel::queue::{Guard, Shared, Stage, WaitQueue};
 use leno_kernel::user::{self, Panic};
 use leno_kernel::{Co, Name, Reason, Waiter, Wake};
 use leno_kernel::{current, current_on_own_stack, current_stack, exit, is_planted, park_on, world};
@@ -52,8 +53,9 @@ use super::error::drop_all;
 use super::group::{Group, Stop};
 use super::{Refusal, Refused, Status};
 use crate::raw::{Inside, Owned};
-use crate::section::{Sectioned, lock};
 use crate::step;
+
+mod room;
 
 /// Why callers of the process's own thread may not use `near`, in bits: there are calls behind the lock,
 /// it takes no more calls, it has a limit, it waits behind the lock.
@@ -71,7 +73,7 @@ pub(crate) struct Mailbox<M> {
     is_asleep: AtomicBool,
     /// The process, if it waits so.
     sleeper: OnceLock<Co>,
-    inner: Mutex<Inner<M>>,
+    inner: WaitQueue<Shared, Inner<M>, (), 1>,
     group: Option<Arc<Group>>,
     capacity: usize,
     /// Whether a full one refuses calls, instead of making callers wait.
@@ -95,9 +97,13 @@ struct Inner<M> {
     begins_again: bool,
     /// The process, while it waits for a call.
     server: Option<Waiter>,
-    /// Callers that wait for room.
-    callers: VecDeque<Waiter>,
 }
+
+/// The line of callers that wait for room.
+const CALLERS: usize = 0;
+
+/// A mailbox that is locked.
+type Locked<'a, M> = Guard<'a, Shared, Inner<M>, (), 1>;
 
 /// What a look into the mailbox has found.
 pub(crate) enum Look {
@@ -140,12 +146,11 @@ impl<M> Mailbox<M> {
             over: None,
             begins_again: false,
             server: None,
-            callers: VecDeque::new(),
         };
         let about = Arc::new(About::new(name));
         let far = AtomicU8::new(if capacity == usize::MAX { 0 } else { LIMITED });
         let near = Owned::new(Near { calls: VecDeque::new() });
-        let inner = Mutex::new(inner);
+        let inner = WaitQueue::new(inner);
         let is_asleep = AtomicBool::new(false);
         let sleeper = OnceLock::new();
         Mailbox {
@@ -167,8 +172,8 @@ impl<M> Mailbox<M> {
     }
 
     #[track_caller]
-    fn lock(&self) -> Sectioned<'_, Inner<M>> {
-        lock(&self.inner)
+    fn lock(&self) -> Locked<'_, M> {
+        self.inner.lock()
     }
 
     fn has_limit(&self) -> bool {
@@ -324,40 +329,6 @@ impl<M> Mailbox<M> {
         Some(server)
     }
 
-    /// Waits until there may be room.
-    #[track_caller]
-    fn wait_for_room(&self) -> Result<(), Refusal> {
-        let is_own = current_stack().is_some_and(|co| self.about.is(co));
-        if self.refuses || is_own {
-            return Err(Refusal::Full);
-        }
-        let waiter = Waiter::current();
-        let mut inner = self.lock();
-        if inner.is_closed().is_some() || inner.unserved < self.capacity {
-            return Ok(());
-        }
-        inner.callers.push_back(waiter.clone());
-        drop(inner);
-        let sign = &self.about.sign;
-        let wake = park_on(Reason::Blocked(sign.object()), sign);
-        // Woken by another, it stands there still: whoever makes room would wake it in vain.
-        let mut inner = self.lock();
-        let before = inner.callers.len();
-        inner.callers.retain(|other| !other.is_same(&waiter));
-        let was_taken = inner.callers.len() == before;
-        if wake != Wake::Exit {
-            return Ok(());
-        }
-        // Another one has the room.
-        let next = if was_taken { inner.callers.pop_front() } else { None };
-        drop(inner);
-        if let Some(next) = next {
-            next.wake();
-        }
-        exit();
-        Err(Refusal::Exiting)
-    }
-
     /// Takes all calls there are; waits while there are none. Nothing is borrowed while it waits.
     #[track_caller]
     pub(crate) fn take(&self, calls: &RefCell<VecDeque<M>>) -> Look {
@@ -463,25 +434,6 @@ impl<M> Mailbox<M> {
         }
     }
 
-    /// A call is about to be served: there is room for another.
-    #[inline]
-    pub(crate) fn serves_one(&self) {
-        if self.has_limit() {
-            self.makes_room();
-        }
-    }
-
-    #[inline(never)]
-    fn makes_room(&self) {
-        let mut inner = self.lock();
-        inner.unserved -= 1;
-        let next = inner.callers.pop_front();
-        drop(inner);
-        if let Some(next) = next {
-            next.wake();
-        }
-    }
-
     /// The process begins, for the first time or again.
     pub(crate) fn begins(&self, begins_again: bool) {
         self.lock().begins_again = begins_again;
@@ -527,7 +479,7 @@ impl<M> Mailbox<M> {
         inner.server = None;
         self.set_far(CLOSED, 0);
         let queue = core::mem::take(&mut inner.queue);
-        let callers = core::mem::take(&mut inner.callers);
+        let callers = inner.settle_all(CALLERS, Stage::Refused);
         drop(inner);
         let near = self.near.enter().map(|mut near| core::mem::take(&mut near.calls));
         let exit = drop_all(near.into_iter().flatten().chain(queue));
@@ -546,7 +498,7 @@ impl<M> Mailbox<M> {
         inner.is_stopping = true;
         self.set_far(CLOSED, 0);
         let server = self.rouse(&mut inner);
-        let callers = core::mem::take(&mut inner.callers);
+        let callers = inner.settle_all(CALLERS, Stage::Refused);
         drop(inner);
         user::wake_all(server.into_iter().chain(callers));
     }

@@ -1,16 +1,18 @@
-//! Waits of this crate that are given up, whatever wakes them.
+//! Waits of this crate that are given up, and wakers that panic. Each test is apart: what is not woken would hang.
 #![forbid(unsafe_code)]
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
 use crate::support::hostile::apart;
 use leno_kernel::{System, cancel, sleep, unpark, yield_now};
 use leno_process::System as Processes;
-use leno_process::{Budget, Condition, LocalSystem, Monitor, Options, Semaphore, Sink, process};
+use leno_process::{
+    Budget, Condition, LocalSystem, Monitor, Options, Plan, Prepared, Semaphore, Sink, process,
+};
 
 /// Panics when it is woken.
 struct Loud;
@@ -55,73 +57,79 @@ type Numbers = Rc<RefCell<Vec<usize>>>;
 
 #[test]
 fn who_leaves_the_line_of_a_semaphore_leaves_the_others_in_order() {
-    let system = LocalSystem::new();
-    let (gate, seen) = (Rc::new(Semaphore::new(0)), Numbers::default());
-    let wait = |n| {
-        let (gate, seen) = (gate.clone(), seen.clone());
-        let waits = move || {
-            gate.wait().unwrap();
-            seen.borrow_mut().push(n);
+    apart!("who_leaves_the_line_of_a_semaphore_leaves_the_others_in_order", || {
+        let system = LocalSystem::new();
+        let (gate, seen) = (Rc::new(Semaphore::new(0)), Numbers::default());
+        let wait = |n| {
+            let (gate, seen) = (gate.clone(), seen.clone());
+            let waits = move || {
+                gate.wait().unwrap();
+                seen.borrow_mut().push(n);
+            };
+            system.spawn(waits).co().unwrap()
         };
-        system.spawn(waits).co().unwrap()
-    };
-    let cos = [0, 1, 2, 3, 4].map(wait);
-    let gives = gate.clone();
-    drop(system.spawn(move || {
-        // From the middle, from the front, and one that has its permit already.
-        cancel(cos[2]);
-        cancel(cos[0]);
-        // One that is woken for nothing keeps its place.
-        unpark(cos[1]);
-        yield_now();
-        assert_eq!(gives.waiting(), 3);
-        gives.signal();
-        cancel(cos[1]);
-        yield_now();
-        yield_now();
-        assert_eq!(gives.waiting(), 1);
-        gives.signal();
-    }));
-    system.run().unwrap();
-    assert_eq!(*seen.borrow(), [3, 4]);
-    assert!(!gate.try_wait());
+        let cos = [0, 1, 2, 3, 4].map(wait);
+        let gives = gate.clone();
+        drop(system.spawn(move || {
+            // From the middle, from the front, and one that has its permit already.
+            cancel(cos[2]);
+            cancel(cos[0]);
+            // One that is woken for nothing keeps its place.
+            unpark(cos[1]);
+            yield_now();
+            assert_eq!(gives.waiting(), 3);
+            gives.signal();
+            cancel(cos[1]);
+            yield_now();
+            yield_now();
+            assert_eq!(gives.waiting(), 1);
+            gives.signal();
+        }));
+        system.run().unwrap();
+        assert_eq!(*seen.borrow(), [3, 4]);
+        assert!(!gate.try_wait());
+    });
 }
 
 #[test]
 fn a_permit_that_its_owner_cannot_take_is_kept_if_nobody_waits() {
-    let system = LocalSystem::new();
-    let gate = Rc::new(Semaphore::new(0));
-    let own = gate.clone();
-    let waits = system.spawn(move || own.wait().unwrap());
-    let (own, co) = (gate.clone(), waits.co().unwrap());
-    drop(system.spawn(move || {
-        own.signal();
-        cancel(co);
-    }));
-    system.run().unwrap();
-    assert!(waits.join().is_err());
-    assert!(gate.try_wait() && !gate.try_wait());
+    apart!("a_permit_that_its_owner_cannot_take_is_kept_if_nobody_waits", || {
+        let system = LocalSystem::new();
+        let gate = Rc::new(Semaphore::new(0));
+        let own = gate.clone();
+        let waits = system.spawn(move || own.wait().unwrap());
+        let (own, co) = (gate.clone(), waits.co().unwrap());
+        drop(system.spawn(move || {
+            own.signal();
+            cancel(co);
+        }));
+        system.run().unwrap();
+        assert!(waits.join().is_err());
+        assert!(gate.try_wait() && !gate.try_wait());
+    });
 }
 
 #[test]
 fn who_is_dropped_while_it_waits_is_in_no_line() {
-    let (gate, list, changed) =
-        (Arc::new(Semaphore::new(0)), Arc::new(Monitor::new(())), Arc::new(Condition::new()));
-    let system = System::new(1).unwrap();
-    for _ in 0..2 {
-        let own = gate.clone();
-        drop(system.spawn(move || own.wait()));
-        let (list, changed) = (list.clone(), changed.clone());
-        drop(system.spawn(move || list.enter(|inside| inside.wait(&changed))));
-    }
-    until(|| gate.waiting() == 2 && format!("{changed:?}").contains("waiting: 2"));
-    drop(system);
-    assert_eq!(gate.waiting(), 0);
-    gate.signal();
-    assert!(gate.try_wait());
-    changed.signal_all();
-    assert_eq!(list.enter(|_| 1), Ok(1));
-    assert_eq!(Arc::strong_count(&gate) + Arc::strong_count(&list), 2);
+    apart!("who_is_dropped_while_it_waits_is_in_no_line", || {
+        let (gate, list, changed) =
+            (Arc::new(Semaphore::new(0)), Arc::new(Monitor::new(())), Arc::new(Condition::new()));
+        let system = System::new(1).unwrap();
+        for _ in 0..2 {
+            let own = gate.clone();
+            drop(system.spawn(move || own.wait()));
+            let (list, changed) = (list.clone(), changed.clone());
+            drop(system.spawn(move || list.enter(|inside| inside.wait(&changed))));
+        }
+        until(|| gate.waiting() == 2 && format!("{changed:?}").contains("waiting: 2"));
+        drop(system);
+        assert_eq!(gate.waiting(), 0);
+        gate.signal();
+        assert!(gate.try_wait());
+        changed.signal_all();
+        assert_eq!(list.enter(|_| 1), Ok(1));
+        assert_eq!(Arc::strong_count(&gate) + Arc::strong_count(&list), 2);
+    });
 }
 
 #[test]
@@ -149,32 +157,34 @@ fn a_waker_that_panics_loses_no_permit() {
 
 #[test]
 fn who_leaves_a_condition_leaves_its_signal_to_the_next() {
-    let system = LocalSystem::new();
-    let both = Rc::new((Monitor::new(()), Condition::new()));
-    let seen = Numbers::default();
-    let wait = |n| {
-        let (both, seen) = (both.clone(), seen.clone());
-        let waits = move || {
-            let waited =
-                both.0.enter(|inside| inside.wait(&both.1).map(|()| seen.borrow_mut().push(n)));
-            waited.unwrap().unwrap();
+    apart!("who_leaves_a_condition_leaves_its_signal_to_the_next", || {
+        let system = LocalSystem::new();
+        let both = Rc::new((Monitor::new(()), Condition::new()));
+        let seen = Numbers::default();
+        let wait = |n| {
+            let (both, seen) = (both.clone(), seen.clone());
+            let waits = move || {
+                let waited =
+                    both.0.enter(|inside| inside.wait(&both.1).map(|()| seen.borrow_mut().push(n)));
+                waited.unwrap().unwrap();
+            };
+            system.spawn(waits).co().unwrap()
         };
-        system.spawn(waits).co().unwrap()
-    };
-    let cos = [0, 1, 2, 3].map(wait);
-    drop(system.spawn(move || {
-        cancel(cos[1]);
-        yield_now();
-        both.1.signal();
-        cancel(cos[0]);
-        yield_now();
-        yield_now();
-        // Nobody keeps a signal.
-        both.1.signal_all();
-        both.1.signal();
-    }));
-    system.run().unwrap();
-    assert_eq!(*seen.borrow(), [2, 3]);
+        let cos = [0, 1, 2, 3].map(wait);
+        drop(system.spawn(move || {
+            cancel(cos[1]);
+            yield_now();
+            both.1.signal();
+            cancel(cos[0]);
+            yield_now();
+            yield_now();
+            // Nobody keeps a signal.
+            both.1.signal_all();
+            both.1.signal();
+        }));
+        system.run().unwrap();
+        assert_eq!(*seen.borrow(), [2, 3]);
+    });
 }
 
 #[test]
@@ -219,45 +229,49 @@ fn busy() -> (Arc<Processes>, Arc<Semaphore>) {
 
 #[test]
 fn who_waits_for_idle_processes_may_leave_and_all_others_are_woken() {
-    let (processes, gate) = busy();
-    let system = LocalSystem::new();
-    let waits = [0, 1, 2].map(|_| {
-        let processes = processes.clone();
-        system.spawn(move || processes.wait_idle())
+    apart!("who_waits_for_idle_processes_may_leave_and_all_others_are_woken", || {
+        let (processes, gate) = busy();
+        let system = LocalSystem::new();
+        let waits = [0, 1, 2].map(|_| {
+            let processes = processes.clone();
+            system.spawn(move || processes.wait_idle())
+        });
+        let cos = [0, 1, 2].map(|n: usize| waits[n].co().unwrap());
+        drop(system.spawn(move || {
+            cancel(cos[1]);
+            // One that is woken for nothing waits on.
+            unpark(cos[0]);
+            yield_now();
+            yield_now();
+            gate.signal();
+        }));
+        system.run().unwrap();
+        assert_eq!(waits.map(|waits| waits.join().ok()), [Some(Ok(())), None, Some(Ok(()))]);
+        let idle = Arc::into_inner(processes).unwrap().run().unwrap();
+        assert_eq!(idle.started, 1);
     });
-    let cos = [0, 1, 2].map(|n: usize| waits[n].co().unwrap());
-    drop(system.spawn(move || {
-        cancel(cos[1]);
-        // One that is woken for nothing waits on.
-        unpark(cos[0]);
-        yield_now();
-        yield_now();
-        gate.signal();
-    }));
-    system.run().unwrap();
-    assert_eq!(waits.map(|waits| waits.join().ok()), [Some(Ok(())), None, Some(Ok(()))]);
-    let idle = Arc::into_inner(processes).unwrap().run().unwrap();
-    assert_eq!(idle.started, 1);
 }
 
 #[test]
 fn who_is_dropped_while_it_waits_for_idle_processes_keeps_nobody_from_it() {
-    let (processes, gate) = busy();
-    let (system, waiting) = (System::new(1).unwrap(), Arc::new(Semaphore::new(0)));
-    let waits = [0, 1].map(|_| {
-        let (processes, waiting) = (processes.clone(), waiting.clone());
-        system.spawn(move || {
-            waiting.signal();
-            processes.wait_idle()
-        })
+    apart!("who_is_dropped_while_it_waits_for_idle_processes_keeps_nobody_from_it", || {
+        let (processes, gate) = busy();
+        let (system, waiting) = (System::new(1).unwrap(), Arc::new(Semaphore::new(0)));
+        let waits = [0, 1].map(|_| {
+            let (processes, waiting) = (processes.clone(), waiting.clone());
+            system.spawn(move || {
+                waiting.signal();
+                processes.wait_idle()
+            })
+        });
+        // The first waits by the time that the second has begun: they are of one core.
+        (0..2).for_each(|_| waiting.wait().unwrap());
+        drop(system);
+        assert!(waits.into_iter().all(|waits| waits.join().is_err()));
+        gate.signal();
+        processes.wait_idle().unwrap();
+        assert_eq!(Arc::strong_count(&processes), 1);
     });
-    // The first waits by the time that the second has begun: they are of one core.
-    (0..2).for_each(|_| waiting.wait().unwrap());
-    drop(system);
-    assert!(waits.into_iter().all(|waits| waits.join().is_err()));
-    gate.signal();
-    processes.wait_idle().unwrap();
-    assert_eq!(Arc::strong_count(&processes), 1);
 }
 
 #[test]
@@ -278,6 +292,105 @@ fn a_waker_that_panics_keeps_nobody_from_hearing_of_idle_processes() {
                 run_ready(&sink);
             }
             assert!(waits.into_iter().all(|waits| waits.join().unwrap().is_ok()));
+        });
+        assert_eq!(failures, 1);
+    });
+}
+
+/// A process that notes digits.
+struct Notes(Arc<Mutex<Vec<u32>>>);
+
+#[process]
+impl Notes {
+    #[entry]
+    fn note(&mut self, digit: u32) {
+        self.0.lock().unwrap().push(digit);
+    }
+}
+
+/// A process with room for one call, in which there is one, of 1; and what it has noted.
+fn full() -> (NotesRef, Prepared, Arc<Mutex<Vec<u32>>>) {
+    let noted = Arc::default();
+    let (notes, body) = Plan::new().mailbox(1).prepare(Notes(Arc::clone(&noted)));
+    notes.note(1).unwrap();
+    (notes, body, noted)
+}
+
+#[test]
+fn who_leaves_the_line_for_room_in_a_mailbox_leaves_the_others_in_order() {
+    apart!("who_leaves_the_line_for_room_in_a_mailbox_leaves_the_others_in_order", || {
+        let failures = count_failures(|| {
+            let (sink, (notes, body, noted)) = (Sink::new(), full());
+            let callers = [2, 3, 4, 5].map(|digit| {
+                let notes = notes.clone();
+                sink.spawn(&Options::new(), move || notes.note(digit).unwrap()).unwrap()
+            });
+            run_ready(&sink);
+            let cos = [0, 1, 2, 3].map(|n: usize| callers[n].co().unwrap());
+            // From the middle; and one that is woken for nothing keeps its place.
+            cancel(cos[1]);
+            unpark(cos[0]);
+            run_ready(&sink);
+            let runs = sink.spawn(&Options::new(), move || body.run()).unwrap();
+            let process = sink.try_next().unwrap();
+            assert_eq!(Some(process), runs.co());
+            process.attach(Budget::Unlimited).unwrap();
+            assert_eq!(*noted.lock().unwrap(), [1]);
+            // Woken for room, and to exit before it has run again.
+            cancel(cos[0]);
+            run_ready(&sink);
+            drop(notes);
+            run_ready(&sink);
+            assert_eq!(callers.map(|caller| caller.join().is_ok()), [false, false, true, true]);
+            assert_eq!(*noted.lock().unwrap(), [1, 4, 5]);
+            runs.join().unwrap();
+        });
+        assert_eq!(failures, 0);
+    });
+}
+
+#[test]
+fn who_is_dropped_while_it_waits_for_room_takes_none() {
+    apart!("who_is_dropped_while_it_waits_for_room_takes_none", || {
+        let (notes, body, noted) = full();
+        let (system, waiting) = (System::new(1).unwrap(), Arc::new(Semaphore::new(0)));
+        let callers = [2, 3].map(|digit| {
+            let (notes, waiting) = (notes.clone(), waiting.clone());
+            system.spawn(move || {
+                waiting.signal();
+                notes.note(digit).unwrap();
+            })
+        });
+        (0..2).for_each(|_| waiting.wait().unwrap());
+        drop(system);
+        assert!(callers.into_iter().all(|caller| caller.join().is_err()));
+        let runs = std::thread::spawn(move || body.run());
+        (4..=6).for_each(|digit| notes.note(digit).unwrap());
+        drop(notes);
+        runs.join().unwrap();
+        assert_eq!(*noted.lock().unwrap(), [1, 4, 5, 6]);
+    });
+}
+
+#[test]
+fn a_waker_that_panics_loses_no_room() {
+    apart!("a_waker_that_panics_loses_no_room", || {
+        let failures = count_failures(|| {
+            let (sink, (notes, body, noted)) = (Sink::new(), full());
+            let callers = [2, 3].map(|digit| {
+                let notes = notes.clone();
+                sink.spawn(&Options::new(), move || notes.note(digit).unwrap()).unwrap()
+            });
+            run_ready(&sink);
+            listen_loudly(&sink);
+            let runs = std::thread::spawn(move || body.run());
+            while sink.members() > 0 {
+                run_ready(&sink);
+            }
+            drop(notes);
+            runs.join().unwrap();
+            assert!(callers.into_iter().all(|caller| caller.join().is_ok()));
+            assert_eq!(*noted.lock().unwrap(), [1, 2, 3]);
         });
         assert_eq!(failures, 1);
     });
