@@ -8,10 +8,12 @@ use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
 use crate::support::hostile::apart;
+use leno_coroutine::Coroutine;
 use leno_kernel::{System, cancel, sleep, unpark, yield_now};
 use leno_process::System as Processes;
 use leno_process::{
-    Budget, Condition, LocalSystem, Monitor, Options, Plan, Prepared, Semaphore, Sink, process,
+    Budget, Condition, LocalSystem, Me, Monitor, Options, Plan, Prepared, Refusal, Semaphore, Sink,
+    Status, process,
 };
 
 /// Panics when it is woken.
@@ -393,5 +395,134 @@ fn a_waker_that_panics_loses_no_room() {
             assert_eq!(*noted.lock().unwrap(), [1, 2, 3]);
         });
         assert_eq!(failures, 1);
+    });
+}
+
+/// Runs a process so that it waits behind the lock of its mailbox: on a stack that is not that of its coroutine.
+fn run_elsewhere(body: Prepared) {
+    let elsewhere = Coroutine::<(), ()>::new(move |_, ()| body.run());
+    elsewhere.resume(());
+}
+
+#[test]
+fn a_process_that_is_to_exit_while_it_waits_for_a_call_says_so() {
+    apart!("a_process_that_is_to_exit_while_it_waits_for_a_call_says_so", || {
+        let (system, noted) = (LocalSystem::new(), Arc::default());
+        let (notes, body) = Plan::new().prepare(Notes(Arc::clone(&noted)));
+        let runs = system.spawn(move || run_elsewhere(body));
+        let co = runs.co().unwrap();
+        let own = notes.clone();
+        let ends = system.spawn(move || {
+            let status = || own.status();
+            assert_eq!(status(), Status::Waiting);
+            own.note(1).unwrap();
+            assert_eq!(status(), Status::Active);
+            yield_now();
+            // One that is woken for nothing waits on.
+            unpark(co);
+            yield_now();
+            assert_eq!(status(), Status::Waiting);
+            // A call that has come by the time that it exits is not served.
+            own.note(2).unwrap();
+            cancel(co);
+            yield_now();
+            (status(), own.note(3).unwrap_err().why)
+        });
+        system.run().unwrap();
+        assert!(runs.join().is_err());
+        assert_eq!(ends.join().unwrap(), (Status::Terminated, Refusal::Ended));
+        assert_eq!(*noted.lock().unwrap(), [1]);
+    });
+}
+
+/// A process that serves by another coroutine, which it cancels when that waits, and then by its own.
+struct Deputy {
+    noted: Arc<Mutex<Vec<u32>>>,
+    /// Until it is to cancel, and until it has.
+    gates: Arc<[Semaphore; 2]>,
+}
+
+#[process]
+impl Deputy {
+    #[entry]
+    fn note(&mut self, digit: u32) {
+        self.noted.lock().unwrap().push(digit);
+    }
+
+    #[body]
+    fn delegate(&mut self, me: &Me<Self>) {
+        let gates = self.gates.clone();
+        leno_kernel::scope(|scope| {
+            let serves = scope.spawn(|| me.exe_next(self));
+            yield_now();
+            gates[0].wait().unwrap();
+            serves.cancel();
+            assert!(serves.join().is_err());
+            gates[1].signal();
+        });
+    }
+}
+
+#[test]
+fn a_process_whose_wait_is_cancelled_is_counted_as_busy_and_is_called_on_its_own_thread() {
+    apart!(
+        "a_process_whose_wait_is_cancelled_is_counted_as_busy_and_is_called_on_its_own_thread",
+        || {
+            let processes = Processes::new(1).unwrap();
+            let gates = Arc::new([Semaphore::new(0), Semaphore::new(0)]);
+            let noted = Arc::default();
+            let deputy = Deputy { noted: Arc::clone(&noted), gates: gates.clone() };
+            let deputy = processes.start(deputy);
+            // Its other coroutine waits: nobody has anything to do.
+            processes.wait_idle().unwrap();
+            assert_eq!(deputy.status(), Status::Waiting);
+            gates[0].signal();
+            gates[1].wait().unwrap();
+            processes.wait_idle().unwrap();
+            for digit in 1..=3 {
+                deputy.note(digit).unwrap();
+                processes.wait_idle().unwrap();
+                assert_eq!(noted.lock().unwrap().len() as u32, digit);
+            }
+            assert_eq!(processes.run().unwrap().failures.len(), 0);
+        }
+    );
+}
+
+#[test]
+fn a_process_that_is_dropped_while_it_waits_for_a_call_refuses_calls() {
+    apart!("a_process_that_is_dropped_while_it_waits_for_a_call_refuses_calls", || {
+        let system = System::new(1).unwrap();
+        let noted = Arc::default();
+        let (notes, body) = Plan::new().prepare(Notes(Arc::clone(&noted)));
+        drop(system.spawn(move || run_elsewhere(body)));
+        until(|| notes.status() == Status::Waiting);
+        drop(system);
+        assert_eq!(notes.status(), Status::Terminated);
+        assert_eq!(notes.note(1).unwrap_err().why, Refusal::Ended);
+        assert_eq!(Arc::strong_count(&noted), 1);
+    });
+}
+
+#[test]
+fn a_waker_that_panics_loses_no_call() {
+    apart!("a_waker_that_panics_loses_no_call", || {
+        let failures = count_failures(|| {
+            let (sink, noted) = (Sink::new(), Arc::default());
+            let (notes, body) = Plan::new().prepare(Notes(Arc::clone(&noted)));
+            let runs = sink.spawn(&Options::new(), move || run_elsewhere(body)).unwrap();
+            run_ready(&sink);
+            for digit in [1, 2] {
+                listen_loudly(&sink);
+                notes.note(digit).unwrap();
+                run_ready(&sink);
+            }
+            assert_eq!(*noted.lock().unwrap(), [1, 2]);
+            listen_loudly(&sink);
+            drop(notes);
+            run_ready(&sink);
+            runs.join().unwrap();
+        });
+        assert_eq!(failures, 3);
     });
 }
