@@ -198,3 +198,26 @@ impl fmt::Debug for Semaphore {
             .finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::Semaphore;
+
+    #[test]
+    fn a_wait_that_unwinds_leaves_its_line_and_its_permit() {
+        for has_permit in [false, true] {
+            let gate = Semaphore::new(0);
+            let first = || {
+                assert_eq!(gate.waiting(), 1);
+                if has_permit {
+                    gate.signal();
+                }
+                panic!("it unwinds");
+            };
+            assert!(catch_unwind(AssertUnwindSafe(|| gate.stand(first))).is_err());
+            assert_eq!((gate.waiting(), gate.try_wait()), (0, has_permit));
+        }
+    }
+}

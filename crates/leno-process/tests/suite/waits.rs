@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use crate::support::hostile::apart;
 use leno_coroutine::Coroutine;
+use leno_explore::{Explorer, thread};
 use leno_kernel::{System, cancel, sleep, unpark, yield_now};
 use leno_process::System as Processes;
 use leno_process::{
@@ -108,6 +109,22 @@ fn a_permit_that_its_owner_cannot_take_is_kept_if_nobody_waits() {
         system.run().unwrap();
         assert!(waits.join().is_err());
         assert!(gate.try_wait() && !gate.try_wait());
+    });
+}
+
+#[test]
+fn a_permit_is_had_or_kept_when_its_owner_is_cancelled_under_every_schedule() {
+    Explorer::new().exhaustive().most_interruptions(2).check(|| {
+        let gate = Arc::new(Semaphore::new(0));
+        let own = gate.clone();
+        let signals = thread::spawn("signals", move || own.signal());
+        let (system, own) = (LocalSystem::new(), gate.clone());
+        let waits = system.spawn(move || own.wait());
+        let co = waits.co().unwrap();
+        drop(system.spawn(move || cancel(co)));
+        system.run().unwrap();
+        signals.join().unwrap();
+        assert_eq!(gate.try_wait(), waits.join().is_err());
     });
 }
 
@@ -346,6 +363,29 @@ fn who_leaves_the_line_for_room_in_a_mailbox_leaves_the_others_in_order() {
             assert_eq!(callers.map(|caller| caller.join().is_ok()), [false, false, true, true]);
             assert_eq!(*noted.lock().unwrap(), [1, 4, 5]);
             runs.join().unwrap();
+        });
+        assert_eq!(failures, 0);
+    });
+}
+
+#[test]
+fn a_caller_that_is_woken_for_nothing_keeps_its_place() {
+    apart!("a_caller_that_is_woken_for_nothing_keeps_its_place", || {
+        let failures = count_failures(|| {
+            let (sink, (notes, body, noted)) = (Sink::new(), full());
+            let callers = [2, 3].map(|digit| {
+                let notes = notes.clone();
+                sink.spawn(&Options::new(), move || notes.note(digit).unwrap()).unwrap()
+            });
+            run_ready(&sink);
+            unpark(callers[0].co().unwrap());
+            run_ready(&sink);
+            let runs = sink.spawn(&Options::new(), move || body.run()).unwrap();
+            run_ready(&sink);
+            drop(notes);
+            run_ready(&sink);
+            runs.join().unwrap();
+            assert_eq!(*noted.lock().unwrap(), [1, 2, 3]);
         });
         assert_eq!(failures, 0);
     });
