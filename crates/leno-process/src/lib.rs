@@ -30,6 +30,7 @@ mod bound;
 mod cores;
 #[doc(hidden)]
 pub mod laps;
+mod line;
 mod lock;
 mod monitor;
 mod process;

@@ -138,9 +138,7 @@ impl<T> Inside<'_, T> {
     /// used any more.
     #[track_caller]
     pub fn wait(&mut self, condition: &Condition) -> Result<(), Exiting> {
-        let place = condition.line.stand();
-        self.go_out();
-        condition.line.await_turn(place)?;
+        condition.line.stand(|| self.go_out())?;
         // Signalled, and perhaps never inside again: then the signal is for another.
         struct Passes<'a>(Option<&'a Condition>);
         impl Drop for Passes<'_> {
@@ -212,9 +210,7 @@ impl Condition {
 
     /// Lets all who wait look again.
     pub fn signal_all(&self) {
-        for _ in 0..self.line.waiting() {
-            self.line.signal();
-        }
+        self.line.signal_all();
     }
 }
 

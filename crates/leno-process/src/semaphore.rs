@@ -1,20 +1,22 @@
-//! A semaphore, from a lock and parking.
+//! A semaphore: a number of permits, and a line of the kernel's [wait queue](leno_kernel::queue).
 //!
 //! Madsen 2021 makes it by switching preemption off, which protects it on one core only, as its own
-//! library says. Here its state is under a [`Lock`](crate::Lock), whose holder is not preempted, and
-//! whoever has to wait parks.
+//! library says. Here its state is under the queue's lock. There is no safepoint in that section, so its
+//! holder is not preempted, and nobody of the same core waits for a lock whose holder cannot run.
 //!
-//! Protocol: whoever finds no permit stands in line under the lock, and then parks. A signal takes the
-//! first out of the line, under the lock, and wakes it; who is not in line any more has its permit. One
-//! that is to exit leaves the line; if it is not there any more, it passes its permit on.
+//! Protocol: a caller that finds no permit stands in line, in its own frame, and parks. A signal ends the
+//! wait of the first in line, under the lock, and wakes it; one whose wait was ended so has its permit. One
+//! that is to exit, or whose wait unwinds, leaves the line; if it has a permit by then, that goes to the
+//! next, under the same lock.
 
 use core::fmt;
-use std::collections::VecDeque;
 use std::sync::Arc;
 
-use leno_kernel::{Exiting, Name, Object, Reason, Sign, Waiter, Wake, exit, park_on};
+use leno_kernel::log::Operation;
+use leno_kernel::queue::{First, Guard, Left, Shared, Stage, WaitQueue};
+use leno_kernel::{Exiting, Name, Object, Reason, Sign, Waiter, Wake, exit, park_on, user, world};
 
-use crate::Locked;
+use crate::line::{meet_first, next_after};
 
 /// Permits, and a line of those who wait for one; first come, first served. For coroutines and threads
 /// of any core; futures have `leno_channel::Semaphore`.
@@ -32,27 +34,20 @@ use crate::Locked;
 /// ```
 pub struct Semaphore {
     sign: Sign,
-    line: Locked<Line>,
+    /// The permits that nobody has, and those who wait for one.
+    line: WaitQueue<Shared, usize, (), 1>,
     /// Whether a signal for which nobody waits is kept.
     keeps: bool,
 }
 
-#[derive(Default)]
-struct Line {
-    permits: usize,
-    waiting: VecDeque<(Place, Waiter)>,
-    next: u64,
-}
-
-/// Where someone stands in a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place(u64);
+/// The lock of a semaphore: its permits, and those who wait.
+type Line<'a> = Guard<'a, Shared, usize, (), 1>;
 
 impl Semaphore {
     /// So many permits.
     pub fn new(permits: usize) -> Semaphore {
-        let line = Line { permits, ..Line::default() };
-        Semaphore { sign: Sign::new(Object::shared()), line: Locked::new(line), keeps: true }
+        let line = WaitQueue::new(permits);
+        Semaphore { sign: Sign::new(Object::shared()), line, keeps: true }
     }
 
     /// One whose signals are lost if nobody waits: a condition's.
@@ -73,7 +68,13 @@ impl Semaphore {
 
     /// Whether there is a permit now.
     pub(crate) fn has_permit(&self) -> bool {
-        self.line.section(|line| line.permits > 0)
+        *self.lock() > 0
+    }
+
+    #[track_caller]
+    fn lock(&self) -> Line<'_> {
+        world::point(Operation::Lock, None);
+        self.line.lock()
     }
 
     /// Takes a permit (P).
@@ -91,76 +92,104 @@ impl Semaphore {
     /// Inside a future that a core polls, if it would have to wait.
     #[track_caller]
     pub fn wait(&self) -> Result<(), Exiting> {
-        match self.take_or_stand() {
-            None => Ok(()),
-            Some(place) => self.await_turn(place),
+        if self.try_wait() {
+            return Ok(());
         }
+        // It panics where nobody can wait: before the lock is taken.
+        let waiter = Waiter::current();
+        let mut line = self.lock();
+        if take(&mut line) {
+            return Ok(());
+        }
+        self.wait_in(line, waiter, || ())
     }
 
     /// Takes a permit, if there is one.
     pub fn try_wait(&self) -> bool {
-        self.line.section(Line::take)
+        take(&mut self.lock())
     }
 
     /// Gives a permit (V): to whoever waits longest, or to keep. There are `usize::MAX` at most.
     pub fn signal(&self) {
-        let next = self.line.section(|line| {
-            let next = line.waiting.pop_front();
-            if next.is_none() && self.keeps {
-                line.permits = line.permits.saturating_add(1);
-            }
-            next
-        });
-        if let Some((_, waiter)) = next {
-            waiter.wake();
-        }
+        self.give(self.lock());
     }
 
-    /// How many wait.
+    /// Gives a permit to each that waits now.
+    pub(crate) fn signal_all(&self) {
+        let woken = self.lock().settle_all(0, Stage::Met);
+        user::wake_all(woken);
+    }
+
+    /// How many wait. It takes the longer the more they are.
     pub fn waiting(&self) -> usize {
-        self.line.section(|line| line.waiting.len())
+        self.lock().iter(0).count()
     }
 
-    fn take_or_stand(&self) -> Option<Place> {
-        if self.try_wait() {
-            return None;
-        }
-        // It panics where nobody can wait: before the lock is taken.
-        let waiter = Waiter::current();
-        self.line.section(|line| if line.take() { None } else { Some(line.stand(waiter)) })
-    }
-
-    /// Stands in line, whatever there is.
-    pub(crate) fn stand(&self) -> Place {
-        let waiter = Waiter::current();
-        self.line.section(|line| line.stand(waiter))
-    }
-
-    /// Waits to be taken out of the line.
+    /// Stands in line, whatever there is, calls `first`, and waits for a permit.
     #[track_caller]
-    pub(crate) fn await_turn(&self, place: Place) -> Result<(), Exiting> {
-        loop {
-            let wake = park_on(Reason::Lock(self.sign.object()), &self.sign);
-            let is_waiting = self.line.section(|line| line.holds(place));
-            if wake != Wake::Exit {
-                if is_waiting {
-                    continue;
-                }
-                return Ok(());
+    pub(crate) fn stand(&self, first: impl FnOnce()) -> Result<(), Exiting> {
+        let waiter = Waiter::current();
+        self.wait_in(self.lock(), waiter, first)
+    }
+
+    #[track_caller]
+    fn wait_in(&self, line: Line<'_>, waiter: Waiter, first: impl FnOnce()) -> Result<(), Exiting> {
+        let mut wake = Wake::Unparked;
+        let first = || {
+            first();
+            First::Wait
+        };
+        let next = || {
+            wake = park_on(Reason::Lock(self.sign.object()), &self.sign);
+            next_after(wake)
+        };
+        let abandon = |line, left| self.leave(line, left);
+        let (line, left) = line.wait(0, waiter, (), first, next, abandon);
+        if wake != Wake::Exit {
+            drop(line);
+            return Ok(());
+        }
+        self.leave(line, left);
+        Err(exit())
+    }
+
+    /// One that has waited needs no permit: if it was given one, that goes to the next.
+    #[cold]
+    fn leave(&self, line: Line<'_>, left: Left<()>) {
+        if left.stage == Stage::Met {
+            return self.give(line);
+        }
+        drop(line);
+    }
+
+    /// Gives a permit, and unlocks.
+    fn give(&self, mut line: Line<'_>) {
+        if line.is_empty(0) {
+            if self.keeps {
+                *line = line.saturating_add(1);
             }
-            if is_waiting && self.line.section(|line| line.leave(place)) {
-                return Err(exit());
-            }
-            self.signal();
-            return Err(exit());
+            return;
+        }
+        let next = meet_first(&mut line, 0);
+        drop(line);
+        if let Some(next) = next {
+            next.wake();
         }
     }
+}
+
+fn take(line: &mut Line<'_>) -> bool {
+    let has_one = **line > 0 && line.is_empty(0);
+    **line -= usize::from(has_one);
+    has_one
 }
 
 /// Copies what there is to show first: what is written to may use the semaphore.
 impl fmt::Debug for Semaphore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (permits, waiting) = self.line.section(|line| (line.permits, line.waiting.len()));
+        let line = self.lock();
+        let (permits, waiting) = (*line, line.iter(0).count());
+        drop(line);
         let name = self.name();
         f.debug_struct("Semaphore")
             .field("name", &name.as_ref().and_then(|name| name.as_str()))
@@ -170,28 +199,25 @@ impl fmt::Debug for Semaphore {
     }
 }
 
-impl Line {
-    fn take(&mut self) -> bool {
-        let has_one = self.permits > 0 && self.waiting.is_empty();
-        self.permits -= usize::from(has_one);
-        has_one
-    }
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
 
-    fn stand(&mut self, waiter: Waiter) -> Place {
-        self.next += 1;
-        let place = Place(self.next);
-        self.waiting.push_back((place, waiter));
-        place
-    }
+    use super::Semaphore;
 
-    fn holds(&self, place: Place) -> bool {
-        self.waiting.iter().any(|(other, _)| *other == place)
-    }
-
-    /// Whether it stood there.
-    fn leave(&mut self, place: Place) -> bool {
-        let before = self.waiting.len();
-        self.waiting.retain(|(other, _)| *other != place);
-        self.waiting.len() < before
+    #[test]
+    fn a_wait_that_unwinds_leaves_its_line_and_its_permit() {
+        for has_permit in [false, true] {
+            let gate = Semaphore::new(0);
+            let first = || {
+                assert_eq!(gate.waiting(), 1);
+                if has_permit {
+                    gate.signal();
+                }
+                panic!("it unwinds");
+            };
+            assert!(catch_unwind(AssertUnwindSafe(|| gate.stand(first))).is_err());
+            assert_eq!((gate.waiting(), gate.try_wait()), (0, has_permit));
+        }
     }
 }

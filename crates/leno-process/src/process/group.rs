@@ -5,23 +5,27 @@
 //! sleeps changes hands (`mailbox.rs`, 5). A caller that is a process is itself counted in meanwhile. So once
 //! the count is 0 it stays 0, unless someone from outside calls: every scheduler is idle, nobody sleeps, and
 //! nobody waits for a reply.
+//!
+//! One that waits until a count is 0 looks at it and stands in line under one lock. Whoever makes it 0 wakes all in
+//! line after that: either it was 0 at the look, or the line is locked again after the look, by the one who wakes.
 
 use core::any::Any;
 use core::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 
+use leno_kernel::queue::{First, Shared, Stage, WaitQueue};
 use leno_kernel::{Co, Exiting, Name, Object, Reason, Waiter, Wake, current, exit, park, user};
 
-use crate::section::lock;
+use crate::line::next_after;
 
 /// See the module.
-#[derive(Default)]
 pub(crate) struct Group {
     busy: AtomicUsize,
     live: AtomicUsize,
     started: AtomicUsize,
-    inner: Mutex<Inner>,
+    /// In line are those who wait until a count is 0.
+    inner: WaitQueue<Shared, Inner, (), 1>,
 }
 
 #[derive(Default)]
@@ -31,7 +35,6 @@ struct Inner {
     crowd: usize,
     failures: Vec<Failure>,
     restarts: usize,
-    waiters: Vec<Waiter>,
     is_stopped: bool,
 }
 
@@ -71,9 +74,20 @@ pub struct Ended {
     pub failures: Vec<Failure>,
 }
 
+impl Default for Group {
+    fn default() -> Group {
+        Group {
+            busy: AtomicUsize::new(0),
+            live: AtomicUsize::new(0),
+            started: AtomicUsize::new(0),
+            inner: WaitQueue::new(Inner::default()),
+        }
+    }
+}
+
 impl Group {
     fn with<R>(&self, f: impl FnOnce(&mut Inner) -> R) -> R {
-        f(&mut lock(&self.inner))
+        f(&mut self.inner.lock())
     }
 
     /// A process joins. Says whether the group is stopped already.
@@ -120,8 +134,8 @@ impl Group {
 
     /// Wakes those who wait until all are idle, or have ended.
     pub(crate) fn wake(&self) {
-        let waiters = self.with(|inner| core::mem::take(&mut inner.waiters));
-        user::wake_all(waiters);
+        let woken = self.inner.lock().settle_all(0, Stage::Met);
+        user::wake_all(woken);
     }
 
     /// Stops all of them.
@@ -149,11 +163,19 @@ impl Group {
         let count = if for_the_end { &self.live } else { &self.busy };
         loop {
             let waiter = Waiter::current();
-            self.with(|inner| inner.waiters.push(waiter));
+            let inner = self.inner.lock();
             if count.load(SeqCst) == 0 {
                 return Ok(());
             }
-            if park(Reason::Answer(Object::shared())) == Wake::Exit {
+            let mut wake = Wake::Unparked;
+            let next = || {
+                wake = park(Reason::Answer(Object::shared()));
+                next_after(wake)
+            };
+            let (inner, left) = inner.wait(0, waiter, (), || First::Wait, next, |_, _| ());
+            drop(inner);
+            drop(left);
+            if wake == Wake::Exit {
                 return Err(exit());
             }
         }

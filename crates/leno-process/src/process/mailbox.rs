@@ -4,9 +4,9 @@
 //! it has taken (so guards, which are code of users, never run under the lock). `unserved` counts both,
 //! for those mailboxes that have a limit.
 //!
-//! The race to win: a call that comes between looking and parking. The process looks and leaves its
-//! waiter in one critical section; a caller pushes and takes the waiter in one. So either the
-//! process sees the call, or the caller sees the waiter, and its wake-up is a permit.
+//! The race to win: a call that comes between looking and parking. The process looks and stands in line
+//! in one critical section; a caller pushes and ends that wait in one. So either the process sees the
+//! call, or the caller sees the process, and its wake-up is a permit.
 //!
 //! Callers of the process's own thread need no lock, which is most of what a call costs: they push into
 //! `near`, and lock only to wake the process. Calls are served in order of arrival all the same:
@@ -40,9 +40,10 @@ use std::sync::atomic::{
     AtomicBool, AtomicU8,
     Ordering::{Relaxed, SeqCst},
 };
-use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 use leno_kernel::log::Operation;
+use leno_kernel::queue::{First, Guard, Left, Shared, Stage, WaitQueue};
 use leno_kernel::user::{self, Panic};
 use leno_kernel::{Co, Name, Reason, Waiter, Wake};
 use leno_kernel::{current, current_on_own_stack, current_stack, exit, is_planted, park_on, world};
@@ -51,9 +52,11 @@ use super::about::{About, Fail};
 use super::error::drop_all;
 use super::group::{Group, Stop};
 use super::{Refusal, Refused, Status};
+use crate::line::{meet_first, next_after};
 use crate::raw::{Inside, Owned};
-use crate::section::{Sectioned, lock};
 use crate::step;
+
+mod room;
 
 /// Why callers of the process's own thread may not use `near`, in bits: there are calls behind the lock,
 /// it takes no more calls, it has a limit, it waits behind the lock.
@@ -71,7 +74,7 @@ pub(crate) struct Mailbox<M> {
     is_asleep: AtomicBool,
     /// The process, if it waits so.
     sleeper: OnceLock<Co>,
-    inner: Mutex<Inner<M>>,
+    inner: WaitQueue<Shared, Inner<M>, (), 2>,
     group: Option<Arc<Group>>,
     capacity: usize,
     /// Whether a full one refuses calls, instead of making callers wait.
@@ -93,11 +96,15 @@ struct Inner<M> {
     over: Option<Refusal>,
     /// Whether it begins again if it panics now.
     begins_again: bool,
-    /// The process, while it waits for a call.
-    server: Option<Waiter>,
-    /// Callers that wait for room.
-    callers: VecDeque<Waiter>,
 }
+
+/// The line of callers that wait for room.
+const CALLERS: usize = 0;
+/// The line of the process, while it waits for a call behind the lock. Just then its status is `Waiting`.
+const SERVER: usize = 1;
+
+/// A mailbox that is locked.
+type Locked<'a, M> = Guard<'a, Shared, Inner<M>, (), 2>;
 
 /// What a look into the mailbox has found.
 pub(crate) enum Look {
@@ -139,13 +146,11 @@ impl<M> Mailbox<M> {
             is_stopping: false,
             over: None,
             begins_again: false,
-            server: None,
-            callers: VecDeque::new(),
         };
         let about = Arc::new(About::new(name));
         let far = AtomicU8::new(if capacity == usize::MAX { 0 } else { LIMITED });
         let near = Owned::new(Near { calls: VecDeque::new() });
-        let inner = Mutex::new(inner);
+        let inner = WaitQueue::new(inner);
         let is_asleep = AtomicBool::new(false);
         let sleeper = OnceLock::new();
         Mailbox {
@@ -167,8 +172,8 @@ impl<M> Mailbox<M> {
     }
 
     #[track_caller]
-    fn lock(&self) -> Sectioned<'_, Inner<M>> {
-        lock(&self.inner)
+    fn lock(&self) -> Locked<'_, M> {
+        self.inner.lock()
     }
 
     fn has_limit(&self) -> bool {
@@ -314,48 +319,21 @@ impl<M> Mailbox<M> {
     }
 
     /// Takes the process out of its wait, if it waits.
-    fn rouse(&self, inner: &mut Inner<M>) -> Option<Waiter> {
-        let Some(server) = inner.server.take() else { return self.rouse_sleeper() };
+    fn rouse(&self, inner: &mut Locked<'_, M>) -> Option<Waiter> {
+        if inner.is_empty(SERVER) {
+            return self.rouse_sleeper();
+        }
+        self.goes_on_behind_the_lock(inner);
+        meet_first(inner, SERVER)
+    }
+
+    /// The process, which waits behind the lock, is busy from now on.
+    fn goes_on_behind_the_lock(&self, inner: &mut Locked<'_, M>) {
         self.set_far(0, AWAITED);
         inner.status = Status::Active;
         if let Some(group) = &self.group {
             group.busy();
         }
-        Some(server)
-    }
-
-    /// Waits until there may be room.
-    #[track_caller]
-    fn wait_for_room(&self) -> Result<(), Refusal> {
-        let is_own = current_stack().is_some_and(|co| self.about.is(co));
-        if self.refuses || is_own {
-            return Err(Refusal::Full);
-        }
-        let waiter = Waiter::current();
-        let mut inner = self.lock();
-        if inner.is_closed().is_some() || inner.unserved < self.capacity {
-            return Ok(());
-        }
-        inner.callers.push_back(waiter.clone());
-        drop(inner);
-        let sign = &self.about.sign;
-        let wake = park_on(Reason::Blocked(sign.object()), sign);
-        // Woken by another, it stands there still: whoever makes room would wake it in vain.
-        let mut inner = self.lock();
-        let before = inner.callers.len();
-        inner.callers.retain(|other| !other.is_same(&waiter));
-        let was_taken = inner.callers.len() == before;
-        if wake != Wake::Exit {
-            return Ok(());
-        }
-        // Another one has the room.
-        let next = if was_taken { inner.callers.pop_front() } else { None };
-        drop(inner);
-        if let Some(next) = next {
-            next.wake();
-        }
-        exit();
-        Err(Refusal::Exiting)
     }
 
     /// Takes all calls there are; waits while there are none. Nothing is borrowed while it waits.
@@ -384,11 +362,9 @@ impl<M> Mailbox<M> {
             let mut inner = self.lock();
             if take_all(&mut inner.queue, &mut calls.borrow_mut()) || has_calls {
                 self.set_far(0, CALLS);
-                self.settle(&mut inner);
                 return Look::Calls;
             }
             if inner.is_stopping {
-                self.settle(&mut inner);
                 return Look::Stopped;
             }
             let Some(own) = waiter.clone() else {
@@ -397,19 +373,38 @@ impl<M> Mailbox<M> {
                 waiter = Some(Waiter::current());
                 continue;
             };
-            inner.server = Some(own);
-            self.set_far(AWAITED, 0);
-            let was_busy = inner.status != Status::Waiting;
-            inner.status = Status::Waiting;
-            let is_last = was_busy && self.counts_out();
-            drop(inner);
-            self.tell_idle(is_last);
-            if park_on(Reason::Entry(sign.object()), sign) == Wake::Exit {
-                self.settle(&mut self.lock());
+            if self.wait_behind_the_lock(inner, own) == Wake::Exit {
                 exit();
                 return Look::Stopped;
             }
         }
+    }
+
+    /// The process waits for a call, by whichever coroutine or thread calls this.
+    #[track_caller]
+    fn wait_behind_the_lock(&self, mut inner: Locked<'_, M>, waiter: Waiter) -> Wake {
+        self.set_far(AWAITED, 0);
+        inner.status = Status::Waiting;
+        let is_last = self.counts_out();
+        let first = || {
+            self.tell_idle(is_last);
+            First::Wait
+        };
+        let sign = &self.about.sign;
+        let mut wake = Wake::Unparked;
+        let next = || {
+            wake = park_on(Reason::Entry(sign.object()), sign);
+            next_after(wake)
+        };
+        // Whoever has ended its wait has counted it as busy.
+        let leaves = |mut inner: Locked<'_, M>, left: Left<()>| {
+            if left.stage == Stage::Waiting {
+                self.goes_on_behind_the_lock(&mut inner);
+            }
+        };
+        let (inner, left) = inner.wait(SERVER, waiter, (), first, next, leaves);
+        leaves(inner, left);
+        wake
     }
 
     /// Whether the calling coroutine is the one that is woken from its sleep.
@@ -456,32 +451,6 @@ impl<M> Mailbox<M> {
         }
     }
 
-    /// The process goes on, whoever has woken it.
-    fn settle(&self, inner: &mut Inner<M>) {
-        if inner.status == Status::Waiting {
-            drop(self.rouse(inner));
-        }
-    }
-
-    /// A call is about to be served: there is room for another.
-    #[inline]
-    pub(crate) fn serves_one(&self) {
-        if self.has_limit() {
-            self.makes_room();
-        }
-    }
-
-    #[inline(never)]
-    fn makes_room(&self) {
-        let mut inner = self.lock();
-        inner.unserved -= 1;
-        let next = inner.callers.pop_front();
-        drop(inner);
-        if let Some(next) = next {
-            next.wake();
-        }
-    }
-
     /// The process begins, for the first time or again.
     pub(crate) fn begins(&self, begins_again: bool) {
         self.lock().begins_again = begins_again;
@@ -524,10 +493,9 @@ impl<M> Mailbox<M> {
         let was_waiting = inner.status == Status::Waiting || self.is_asleep.swap(false, SeqCst);
         inner.status = Status::Terminated;
         inner.over.get_or_insert(Refusal::Ended);
-        inner.server = None;
         self.set_far(CLOSED, 0);
         let queue = core::mem::take(&mut inner.queue);
-        let callers = core::mem::take(&mut inner.callers);
+        let callers = inner.settle_all(CALLERS, Stage::Refused);
         drop(inner);
         let near = self.near.enter().map(|mut near| core::mem::take(&mut near.calls));
         let exit = drop_all(near.into_iter().flatten().chain(queue));
@@ -546,7 +514,7 @@ impl<M> Mailbox<M> {
         inner.is_stopping = true;
         self.set_far(CLOSED, 0);
         let server = self.rouse(&mut inner);
-        let callers = core::mem::take(&mut inner.callers);
+        let callers = inner.settle_all(CALLERS, Stage::Refused);
         drop(inner);
         user::wake_all(server.into_iter().chain(callers));
     }

@@ -20,3 +20,4 @@ mod savina;
 mod supervision;
 mod support;
 mod systems;
+mod waits;
