@@ -8,6 +8,7 @@ use core::pin::Pin;
 use core::task::{Context, Poll};
 
 use leno_kernel::log::Operation;
+use leno_kernel::user;
 
 use crate::channel::Channel;
 use crate::error::RecvError;
@@ -56,6 +57,8 @@ impl<'a, T, F: Flavour> Waiting<'a, T, F> {
         }
         let left = exchange.withdraw(own);
         drop(exchange);
+        // A waker may panic when it is dropped: not while there is a value to lose.
+        user::discard(waiter);
         self.channel.ends(Operation::Receive, left.payload.value.is_some());
         Poll::Ready(left.payload.value)
     }
@@ -70,6 +73,7 @@ impl<'a, T, F: Flavour> Waiting<'a, T, F> {
             return Poll::Pending;
         }
         drop(exchange);
+        user::discard(waiter);
         self.channel.ends(Operation::Receive, matches!(taken, Taken::Value(..)));
         Poll::Ready(match taken {
             Taken::Value(value, wakes) => {

@@ -48,6 +48,8 @@ pub(crate) struct Block {
     last_id: Cell<u64>,
     live: Cell<usize>,
     watching: Cell<bool>,
+    /// Whether it has had a stack that several coroutines share.
+    shares: Cell<bool>,
     units: Cell<i64>,
     slots: [Cell<*mut ()>; 6],
     pub(crate) interrupts: Interrupts,
@@ -80,6 +82,7 @@ fn first_use() -> &'static Block {
         last_id: Cell::new(0),
         live: Cell::new(0),
         watching: Cell::new(watch_all()),
+        shares: Cell::new(false),
         units: Cell::new(i64::MAX),
         slots: [const { Cell::new(core::ptr::null_mut()) }; 6],
         interrupts: Interrupts::new(),
@@ -202,6 +205,12 @@ impl Block {
         first
     }
 
+    /// Whether it has had a stack that several coroutines share.
+    #[inline(always)]
+    pub(crate) fn shares_stacks(&self) -> bool {
+        self.shares.get()
+    }
+
     /// Counts a coroutine in (`1`) or out (`-1`).
     #[inline(always)]
     pub(crate) fn count_live(&self, by: isize) {
@@ -246,6 +255,12 @@ impl Thread {
     #[inline(always)]
     pub unsafe fn count_live(&self, by: isize) {
         block().count_live(by);
+    }
+
+    /// Says that it has a stack that several coroutines share: from now on [`hold_frames`](crate::control::hold_frames)
+    /// looks where the running code is.
+    pub fn shares_stacks(&self) {
+        block().shares.set(true);
     }
 
     /// A per-thread pointer of a layer above.

@@ -95,7 +95,7 @@ pub enum SharedError<In> {
         input: In,
     },
     /// The coroutine that is on its stack has resumed one with a stack of its own and waits for
-    /// it; until then its frames cannot be moved.
+    /// it, or waits at a channel or the like; until then its frames cannot be moved.
     Occupied {
         /// Its name, quoted, or its id.
         name: String,
@@ -133,7 +133,7 @@ impl<In> fmt::Display for SharedError<In> {
             SharedError::Occupied { name, by, .. } => write!(
                 f,
                 "coroutine {name} cannot be resumed: {by} is on its shared stack, waiting for a \
-                 coroutine that has a stack of its own"
+                 coroutine that has a stack of its own, or in the middle of a wait"
             ),
         }
     }

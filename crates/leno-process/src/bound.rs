@@ -193,6 +193,8 @@ impl Bound<()> {
 
 impl<T> Drop for Bound<T> {
     fn drop(&mut self) {
+        // First: else its thread may end meanwhile, and leave the result, which is code of a user, to this one.
+        user::discard(core::mem::take(&mut self.result));
         self.baton.let_go();
     }
 }

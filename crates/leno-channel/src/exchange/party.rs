@@ -12,9 +12,6 @@ pub(crate) struct Party<T> {
     pub(crate) coupon: Option<Coupon>,
     /// Of a select: it was passed over here while it asked a source, and has not looked since.
     pub(crate) is_passed: Cell<bool>,
-    /// It waits in the frame of a coroutine or thread that parks for nothing else.
-    #[cfg(debug_assertions)]
-    pub(super) parks: bool,
     /// When its value was handed over, among others.
     pub(crate) order: u64,
     /// What it offers, or was handed.
@@ -31,32 +28,7 @@ pub struct Coupon {
 impl<T> Party<T> {
     #[inline(always)]
     pub(super) fn new(value: Option<T>, coupon: Option<Coupon>) -> Party<T> {
-        Party {
-            coupon,
-            is_passed: Cell::new(false),
-            #[cfg(debug_assertions)]
-            parks: false,
-            order: 0,
-            value,
-        }
-    }
-
-    /// One that parks.
-    #[inline(always)]
-    pub(super) fn that_parks(value: Option<T>) -> Party<T> {
-        Party {
-            #[cfg(debug_assertions)]
-            parks: true,
-            ..Party::new(value, None)
-        }
-    }
-
-    /// Whether its owner parks; known in debug builds only.
-    pub(super) fn parks(&self) -> bool {
-        #[cfg(debug_assertions)]
-        return self.parks;
-        #[cfg(not(debug_assertions))]
-        false
+        Party { coupon, is_passed: Cell::new(false), order: 0, value }
     }
 
     /// Gives it a value; it has none. Nothing is dropped, so the compiler does not have to find that out.

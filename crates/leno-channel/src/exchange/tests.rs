@@ -40,19 +40,3 @@ fn someone_blocked_where_there_is_room_is_found() {
     drop(exchange);
     drop(blocked);
 }
-
-#[test]
-fn one_that_parks_twice_at_a_channel_is_found() {
-    let lines = Lines::<u32, Local>::new(State::new(0, Object::local()));
-    let bell = waiter();
-    let again = || {
-        let exchange = Exchange::lock(&lines);
-        exchange.check_parks(&waiter());
-        let parked = catch_unwind(AssertUnwindSafe(|| exchange.check_parks(&bell)));
-        assert_eq!(parked.is_err(), cfg!(debug_assertions));
-        Next::Leave
-    };
-    let exchange = Exchange::lock(&lines);
-    let end = |_, stage, _: &mut _| assert_eq!(stage, Stage::Waiting);
-    exchange.wait(bell.clone(), None, || First::Wait, again, end);
-}

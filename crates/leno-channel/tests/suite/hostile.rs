@@ -12,10 +12,10 @@ use std::time::Duration;
 
 use crate::support::{in_time, on_next_panic};
 use leno_channel::{
-    Condition, Mutex, Select, Semaphore, Source, bounded, channel, shared, unbounded,
+    Condition, Mutex, Select, Semaphore, Source, bounded, channel, join, shared, unbounded,
 };
 use leno_kernel::policy::{Choice, Fifo, Policy, Ready};
-use leno_kernel::{Co, LocalSystem, Waiter};
+use leno_kernel::{Co, LocalSystem, System, Waiter};
 
 struct Bomb;
 
@@ -411,4 +411,33 @@ fn alternatives_of_a_select_are_dropped_each_by_itself() {
         select.send(&tx, DropBomb, never).try_wait()
     };
     assert!(catch_unwind(AssertUnwindSafe(gives_up)).is_err());
+}
+
+struct Sends(shared::Sender<u32>, mpsc::Sender<()>);
+
+impl Wake for Sends {
+    fn wake(self: Arc<Self>) {
+        self.1.send(()).unwrap();
+        self.0.send(2).unwrap();
+    }
+}
+
+/// Two waits of one coroutine at one channel: the second is in the frame of the first, which looks again after it.
+#[test]
+fn one_that_stands_in_line_may_wait_there_again_in_a_waker() {
+    in_time(|| {
+        let (tx, rx) = shared::channel::<u32>();
+        let (_keeps, never) = shared::channel::<u32>();
+        let (called, is_called) = mpsc::channel();
+        let sends = Waker::from(Arc::new(Sends(tx.clone(), called)));
+        let joined = join((&rx, &never));
+        let mut joined = pin!(joined.recv_async());
+        assert!(joined.as_mut().poll(&mut Context::from_waker(&sends)).is_pending());
+        let system = System::new(1).unwrap();
+        let both = system.spawn(move || tx.send(1));
+        is_called.recv().unwrap();
+        // The first in line came first.
+        assert_eq!((rx.recv(), rx.recv()), (Ok(1), Ok(2)));
+        assert_eq!(both.join().unwrap(), Ok(()));
+    });
 }

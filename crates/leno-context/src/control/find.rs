@@ -77,3 +77,49 @@ pub fn set_wandering(control: &Control) {
         stack.slab.owner(stack.slot).store(u32::MAX, Relaxed);
     }
 }
+
+/// Keeps the frames of the running code where they are, until it is dropped: on a stack that several coroutines share they
+/// may else be copied away while the code calls another one. For what others refer to by its address.
+#[derive(Debug)]
+#[must_use = "frames are held as long as it lives"]
+pub struct HeldFrames(Option<NonNull<Control>>);
+
+/// See [`HeldFrames`].
+///
+/// # Safety
+/// The result is dropped, or forgotten, before the calling function returns or unwinds.
+#[inline(always)]
+pub unsafe fn hold_frames() -> HeldFrames {
+    HeldFrames(if thread::block().shares_stacks() { hold_on_home() } else { None })
+}
+
+#[cold]
+#[inline(never)]
+fn hold_on_home() -> Option<NonNull<Control>> {
+    let block = block_at(switch::stack_pointer())?;
+    // SAFETY: in use, by the running code.
+    let home = unsafe { block.as_ref() };
+    if home.kind() != Kind::Home {
+        return None;
+    }
+    // A home is no member of a ring: it has no other use for it.
+    home.place.set(home.place.get() + 1);
+    Some(block)
+}
+
+/// Whether something holds the frames that are on a home; see [`HeldFrames`].
+pub fn are_held(home: &Control) -> bool {
+    debug_assert_eq!(home.kind(), Kind::Home, "no other stack's frames are moved");
+    home.place.get() > 0
+}
+
+impl Drop for HeldFrames {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if let Some(home) = self.0 {
+            // SAFETY: live, because there is a frame of the running code on it, by the contract of `hold_frames`.
+            let home = unsafe { home.as_ref() };
+            home.place.set(home.place.get() - 1);
+        }
+    }
+}

@@ -23,7 +23,10 @@ mod spare;
 
 pub use create::{create, release, set_up, start_at};
 pub(crate) use find::of_thread;
-pub use find::{block_at, current, of_this_thread, owner_of, resumer_of, set_wandering};
+pub use find::{
+    HeldFrames, are_held, block_at, current, hold_frames, of_this_thread, owner_of, resumer_of,
+    set_wandering,
+};
 pub use spare::{give_back_block, spare_block};
 
 use core::cell::{Cell, UnsafeCell};
@@ -130,7 +133,7 @@ pub struct Control {
     span: Cell<u32>,
     /// The ring this coroutine is a member of, if any.
     pub ring: Cell<*mut ()>,
-    /// Its place in that ring's queue.
+    /// Its place in that ring's queue; of a home, how many hold the frames that are on it.
     pub place: Cell<u64>,
 
     /// Where whoever resumed this coroutine waits for it.

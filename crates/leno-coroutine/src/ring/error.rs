@@ -61,7 +61,7 @@ pub enum RingError {
         /// The member whose turn it is.
         member: String,
     },
-    /// The coroutine that is on the member's shared stack is in the middle of a call.
+    /// The coroutine that is on the member's shared stack is in the middle of a call, or of a wait.
     Occupied {
         /// The member whose turn it is.
         member: String,
@@ -113,7 +113,7 @@ impl fmt::Display for RingError {
             RingError::Occupied { member, by } => write!(
                 f,
                 "member {member} cannot have its turn: {by} is on its shared stack, in the middle \
-                 of a call"
+                 of a call or a wait"
             ),
             RingError::Held { member } => write!(
                 f,

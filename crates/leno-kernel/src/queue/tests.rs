@@ -325,6 +325,25 @@ fn a_payload_that_panics_when_it_is_dropped_is_out_of_its_line_by_then() {
 }
 
 #[test]
+fn what_abandon_owns_may_panic_when_it_is_dropped() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("what abandon owns");
+        }
+    }
+    let queue = Numbers::<Local>::new(0);
+    let raised = catch_unwind(AssertUnwindSafe(|| {
+        let bomb = Bomb;
+        let abandon = |_: Guard<'_, _, _, _, 2>, _| drop(bomb);
+        let wait = queue.lock().wait(0, bell(), vec![1], || First::Wait, || Next::Leave, abandon);
+        drop(wait);
+    }));
+    assert!(raised.is_err());
+    assert!(queue.lock().is_empty(0), "its frame is gone");
+}
+
+#[test]
 fn threads_wait_are_settled_and_give_up_all_at_once() {
     const EACH: usize = if cfg!(miri) { 20 } else { 2_000 };
     let queue = &Numbers::<Shared>::new(0);

@@ -194,3 +194,38 @@ fn who_waits_is_seen_by_its_own_name_and_key() {
     system.run().unwrap();
     assert_eq!(own.join().unwrap().0, seen.join().unwrap());
 }
+
+/// A wait lies in the frame of a coroutine on a shared stack, and calls user code: that cannot have the frame copied away.
+#[test]
+#[cfg_attr(leno_baton, ignore = "the thread backend has no shared stacks")]
+fn a_frame_on_a_shared_stack_stays_while_one_waits_in_it() {
+    use leno_coroutine::shared::{SharedError, Stacks};
+    use leno_coroutine::{Step, Suspender};
+
+    let tokens = Rc::new(Tokens::<Local>::new());
+    let stacks = Stacks::new(1);
+    let other = tokens.clone();
+    // SAFETY: nothing refers to its locals from outside.
+    let second =
+        unsafe { stacks.coroutine(move |_: &Suspender<(), ()>, ()| other.put(7)) }.unwrap();
+    let second = Rc::new(second);
+    let (own, resumed) = (tokens.clone(), second.clone());
+    let waits = move |_: &Suspender<(), ()>, ()| {
+        let first = || {
+            let refused = resumed.try_resume(());
+            assert!(matches!(refused, Err(SharedError::Occupied { .. })), "{refused:?}");
+            First::Wait
+        };
+        let waiter = Waiter::current();
+        let next = || Next::Leave;
+        let (guard, left) = own.0.lock().wait(0, waiter, None, first, next, |_, _| ());
+        drop(guard);
+        assert_eq!((left.stage, left.payload), (Stage::Waiting, None));
+        // It is over.
+        assert_eq!(resumed.resume(()), Step::Finished(()));
+    };
+    // SAFETY: as above.
+    let first = unsafe { stacks.coroutine(waits) }.unwrap();
+    assert_eq!(first.resume(()), Step::Finished(()));
+    assert_eq!(tokens.0.lock().pop(), Some(7));
+}

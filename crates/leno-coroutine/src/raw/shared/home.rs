@@ -55,7 +55,8 @@ pub(crate) struct Record {
 /// Why a coroutine cannot be brought onto its home.
 #[derive(Debug)]
 pub(super) enum Obstacle {
-    /// The occupant is in the middle of a call to a coroutine that has a stack of its own.
+    /// The occupant is in the middle of a call to a coroutine that has a stack of its own, or waits in its frames for
+    /// something that refers to them.
     Occupied(NonNull<Record>),
     /// No memory for the occupant's frames.
     NoMemory,
@@ -81,6 +82,7 @@ impl Home {
         unsafe { control::set_up(block, spec, Some(stack), never) };
         // SAFETY: a block of this thread was set up; a home is counted like a coroutine.
         unsafe { leno_context::thread::current().count_live(1) };
+        leno_context::thread::current().shares_stacks();
         // SAFETY: never null.
         let block = unsafe { NonNull::new_unchecked(block) };
         let home = NonNull::from_mut(Box::leak(Box::new(Home {
@@ -289,6 +291,10 @@ pub(super) fn prepare(record: &Record) -> Result<(), Obstacle> {
         None => Ok(()),
         Some(occupant) if occupant == NonNull::from_ref(record) => Ok(()),
         Some(occupant) => {
+            // SAFETY: live as long as the home.
+            if control::are_held(unsafe { home.block.as_ref() }) {
+                return Err(Obstacle::Occupied(occupant));
+            }
             // SAFETY: an occupant is live.
             let other = unsafe { occupant.as_ref() };
             let here = switch::stack_pointer();

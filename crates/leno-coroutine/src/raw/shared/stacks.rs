@@ -61,10 +61,11 @@ impl Stacks {
     /// Makes a coroutine on one of these stacks.
     ///
     /// # Safety
-    /// While the coroutine is suspended its frames may be moved out of place. So nothing outside
-    /// it may use a reference into its frames across a suspension: no `std::thread::scope` or
-    /// other scope may span one, no I/O or waiter may refer to a local, and it is not suspended
-    /// by a coroutine further in through its suspender.
+    /// While the coroutine is suspended, and while another one runs that shares its stack and that it has resumed, its
+    /// frames may be moved out of place. So nothing outside it may use a reference into its frames across a suspension or
+    /// such a call: no `std::thread::scope` or other scope may span one, no I/O or waiter may refer to a local, and it is
+    /// not suspended by a coroutine further in through its suspender. What waits by leno, at a channel or the like, holds
+    /// the frames where they are by itself.
     ///
     /// # Errors
     /// When there is no memory for a stack.

@@ -4,7 +4,7 @@
 use core::mem::ManuallyDrop;
 use core::ptr;
 
-use leno_context::unwind;
+use leno_context::{control, unwind};
 
 use super::node::{Inner, Raw};
 use super::{Guard, Left, WaitQueue, no_line};
@@ -17,8 +17,8 @@ impl<'c, L: Lock, S, P, const N: usize> Guard<'c, L, S, P, N> {
     ///
     /// `first` is called once and says how to go on; then `next`, a closure as a rule, as often as it takes. `next`
     /// waits for a wake: it parks, say. They may call user code, and unwind: then the wait ends, and `abandon` gets what
-    /// it has left behind, with the lock, to give back what was handed over. If the owner's code has the lock when that
-    /// happens, the process is ended.
+    /// it has left behind, with the lock, to give back what was handed over. The owner's code must not have the lock when
+    /// that happens: one of a single thread ends the process then, one for any thread is waited for, for ever.
     ///
     /// # Panics
     /// If there is no such line.
@@ -82,6 +82,9 @@ impl<'c, L: Lock, S, P, const N: usize> Guard<'c, L, S, P, N> {
             no_line::<N>(line);
         }
         let queue = self.queue;
+        // On a stack that coroutines share, what is called meanwhile could have it copied away.
+        // SAFETY: dropped when this function returns or unwinds.
+        let _held = unsafe { control::hold_frames() };
         let node = ManuallyDrop::new(Raw::new(waiter, payload));
         // SAFETY: it is in no line, and stays here until it has been unlinked, by the owner that comes next.
         unsafe { self.held.link(line, &node) };
@@ -89,11 +92,11 @@ impl<'c, L: Lock, S, P, const N: usize> Guard<'c, L, S, P, N> {
         drop(self);
         match first() {
             First::Wait => {}
-            First::Leave => return end(own.end(queue.lock()), &node),
+            First::Leave => return own.end(queue.lock(), end),
             First::Look => {
                 let guard = queue.lock();
                 if node.stage.get() != Stage::Waiting {
-                    return end(own.end(guard), &node);
+                    return own.end(guard, end);
                 }
             }
             First::LookAs(waiter) => {
@@ -102,7 +105,7 @@ impl<'c, L: Lock, S, P, const N: usize> Guard<'c, L, S, P, N> {
                 // SAFETY: the lock is held, and nothing of the node is borrowed.
                 let old = unsafe { node.waiter_mut() }.replace(waiter);
                 if node.stage.get() != Stage::Waiting {
-                    return end(own.end(guard), &node);
+                    return own.end(guard, end);
                 }
                 drop(guard);
                 user::discard(old);
@@ -112,7 +115,7 @@ impl<'c, L: Lock, S, P, const N: usize> Guard<'c, L, S, P, N> {
             let is_to_leave = next.sleep() == Next::Leave;
             let guard = queue.lock();
             if is_to_leave || node.stage.get() != Stage::Waiting {
-                return end(own.end(guard), &node);
+                return own.end(guard, end);
             }
         }
     }
@@ -166,14 +169,19 @@ impl<'c, L: Lock, S, P, const N: usize, A> InFrame<'_, 'c, L, S, P, N, A>
 where
     A: FnOnce(Guard<'c, L, S, P, N>, Left<P>),
 {
-    /// Unlinks it.
+    /// Unlinks it, and calls `end`.
     #[inline(always)]
-    fn end(self, mut guard: Guard<'c, L, S, P, N>) -> Guard<'c, L, S, P, N> {
+    fn end<R>(
+        self,
+        mut guard: Guard<'c, L, S, P, N>,
+        end: impl FnOnce(Guard<'c, L, S, P, N>, &Raw<P>) -> R,
+    ) -> R {
         let mut own = ManuallyDrop::new(self);
-        // SAFETY: its destructor, which would use it, does not run any more.
-        drop(unsafe { ManuallyDrop::take(&mut own.abandon) });
         Inner::<S, P, N>::unlink(&mut guard.held.lines, own.node);
-        guard
+        // What it owns is dropped when the node is out of its line: that may panic.
+        // SAFETY: its destructor, which would use it, does not run any more.
+        let _abandon = unsafe { ManuallyDrop::take(&mut own.abandon) };
+        end(guard, own.node)
     }
 }
 
