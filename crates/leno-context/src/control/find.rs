@@ -1,5 +1,6 @@
 //! Finding control blocks: by the stack an address is on, and by thread.
 
+use core::marker::PhantomData;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -82,7 +83,7 @@ pub fn set_wandering(control: &Control) {
 /// may else be copied away while the code calls another one. For what others refer to by its address.
 #[derive(Debug)]
 #[must_use = "frames are held as long as it lives"]
-pub struct HeldFrames(Option<NonNull<Control>>);
+pub struct HeldFrames(PhantomData<*const ()>);
 
 /// See [`HeldFrames`].
 ///
@@ -90,36 +91,37 @@ pub struct HeldFrames(Option<NonNull<Control>>);
 /// The result is dropped, or forgotten, before the calling function returns or unwinds.
 #[inline(always)]
 pub unsafe fn hold_frames() -> HeldFrames {
-    HeldFrames(if thread::block().shares_stacks() { hold_on_home() } else { None })
+    if thread::block().shares_stacks() {
+        count_held(1);
+    }
+    HeldFrames(PhantomData)
+}
+
+/// Nothing but whether the thread shares stacks is looked at on others: a coroutine that is on one of these stays there, and
+/// on its thread.
+impl Drop for HeldFrames {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if thread::block().shares_stacks() {
+            count_held(-1);
+        }
+    }
 }
 
 #[cold]
 #[inline(never)]
-fn hold_on_home() -> Option<NonNull<Control>> {
-    let block = block_at(switch::stack_pointer())?;
+fn count_held(by: i64) {
+    let Some(block) = block_at(switch::stack_pointer()) else { return };
     // SAFETY: in use, by the running code.
     let home = unsafe { block.as_ref() };
-    if home.kind() != Kind::Home {
-        return None;
+    if home.kind() == Kind::Home {
+        // A home is no member of a ring: it has no other use for it.
+        home.place.set(home.place.get().wrapping_add_signed(by));
     }
-    // A home is no member of a ring: it has no other use for it.
-    home.place.set(home.place.get() + 1);
-    Some(block)
 }
 
 /// Whether something holds the frames that are on a home; see [`HeldFrames`].
 pub fn are_held(home: &Control) -> bool {
     debug_assert_eq!(home.kind(), Kind::Home, "no other stack's frames are moved");
     home.place.get() > 0
-}
-
-impl Drop for HeldFrames {
-    #[inline(always)]
-    fn drop(&mut self) {
-        if let Some(home) = self.0 {
-            // SAFETY: live, because there is a frame of the running code on it, by the contract of `hold_frames`.
-            let home = unsafe { home.as_ref() };
-            home.place.set(home.place.get() - 1);
-        }
-    }
 }
