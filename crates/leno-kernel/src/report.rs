@@ -51,7 +51,8 @@ pub struct Report {
     pub alive: Vec<Alive>,
     /// Cores that have not answered; what became of their coroutines is not in the report.
     pub busy: Vec<Busy>,
-    /// Panics since the last report that nobody waits for.
+    /// Panics since the last report that nobody waits for: the handle had been dropped when it happened. One that is
+    /// dropped later takes the panic with it.
     pub failures: Vec<Failure>,
 }
 

@@ -362,7 +362,16 @@ fn a_descriptor_whose_owner_names_another_one_does_not_end_that_ones_watch() {
 #[test]
 fn failures_that_a_core_reports_too_late_are_in_the_next_report() {
     let system = System::new(1).unwrap();
-    drop(system.spawn(|| resume_unwind(Box::new("it fails"))));
+    let fails = || {
+        let (let_go, has_handle) = channel::<()>();
+        // Its panic is a failure if nobody has its handle by then.
+        drop(system.spawn(move || {
+            drop(has_handle.recv());
+            resume_unwind(Box::new("it fails"));
+        }));
+        drop(let_go);
+    };
+    fails();
     let (go, wait) = channel::<()>();
     let busy = system.spawn(move || wait.recv().unwrap());
     // The core is busy for longer than a report waits.
@@ -375,7 +384,7 @@ fn failures_that_a_core_reports_too_late_are_in_the_next_report() {
         if !report.failures.is_empty() {
             // It came before the core was busy: once more.
             drop(report);
-            drop(system.spawn(|| resume_unwind(Box::new("it fails"))));
+            fails();
         }
     };
     assert!(report.failures.is_empty(), "a busy core reports nothing");
