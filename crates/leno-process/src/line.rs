@@ -9,8 +9,7 @@ pub(crate) fn meet_first<S, P, const N: usize>(
     guard: &mut Guard<'_, Shared, S, P, N>,
     line: usize,
 ) -> Option<Waiter> {
-    let key = guard.first(line)?.key;
-    let settled = guard.settle(line, key, Stage::Met, (), |_, ()| ());
+    let settled = guard.settle_first(line, Stage::Met, (), |_, ()| ());
     settled.ok().and_then(|((), waiter)| waiter)
 }
 

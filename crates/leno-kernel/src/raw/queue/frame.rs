@@ -178,9 +178,13 @@ where
     ) -> R {
         let mut own = ManuallyDrop::new(self);
         Inner::<S, P, N>::unlink(&mut guard.held.lines, own.node);
-        // What it owns is dropped when the node is out of its line: that may panic.
+        // What abandon owns may panic when it is dropped. Then the lock is released, and what the node holds is dropped after
+        // that.
+        let rest = Rest(own.node);
+        let guard = guard;
         // SAFETY: its destructor, which would use it, does not run any more.
-        let _abandon = unsafe { ManuallyDrop::take(&mut own.abandon) };
+        drop(unsafe { ManuallyDrop::take(&mut own.abandon) });
+        core::mem::forget(rest);
         end(guard, own.node)
     }
 }
