@@ -15,7 +15,7 @@ use leno_channel::{
     Condition, Mutex, Select, Semaphore, Source, bounded, channel, join, shared, unbounded,
 };
 use leno_kernel::policy::{Choice, Fifo, Policy, Ready};
-use leno_kernel::{Co, LocalSystem, System, Waiter};
+use leno_kernel::{Co, LocalSystem, Options, System, Waiter};
 
 struct Bomb;
 
@@ -434,7 +434,9 @@ fn one_that_stands_in_line_may_wait_there_again_in_a_waker() {
         let mut joined = pin!(joined.recv_async());
         assert!(joined.as_mut().poll(&mut Context::from_waker(&sends)).is_pending());
         let system = System::new(1).unwrap();
-        let both = system.spawn(move || tx.send(1));
+        // Twice what one takes, which is much under a sanitizer.
+        let options = Options::new().stack_size(256 << 10);
+        let both = system.spawn_with(&options, move || tx.send(1));
         is_called.recv().unwrap();
         // The first in line came first.
         assert_eq!((rx.recv(), rx.recv()), (Ok(1), Ok(2)));
