@@ -23,15 +23,16 @@ mod stack {
     pub(crate) struct Outermost([Option<(usize, usize)>; KEPT]);
 
     impl Outermost {
-        /// What the outermost frames of the calling thread are now; nothing if they are too far.
+        /// What the outermost frames of the calling thread are now; nothing if they are too far, or if the calling code
+        /// is on another stack than the thread's own, leno's or anybody's.
         pub(crate) fn now() -> Outermost {
             let mut frames = [core::ptr::null_mut(); FRAMES];
             // SAFETY: room for that many.
             let found = unsafe { libc::backtrace(frames.as_mut_ptr(), FRAMES as i32) } as usize;
             let here = crate::switch::stack_pointer();
             let range = crate::overflow::thread_range();
-            let (Some((_, high)), true) = (range, found < FRAMES) else { return Self::default() };
-            if crate::stack::locate(here).is_some() {
+            let (Some((low, high)), true) = (range, found < FRAMES) else { return Self::default() };
+            if !(low..high).contains(&here) {
                 return Self::default();
             }
             let mut kept = [None; KEPT];
