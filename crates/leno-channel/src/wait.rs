@@ -40,7 +40,7 @@ impl Until {
         Until { reason, deadline, listens: false }
     }
 
-    /// For whoever has a value to get rid of.
+    /// For a caller that has a value to get rid of.
     #[inline(always)]
     pub(crate) fn room(deadline: Option<Time>) -> Until {
         Until::of(Reason::Blocked, deadline)

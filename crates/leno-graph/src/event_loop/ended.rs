@@ -1,7 +1,7 @@
-//! The one queue of an event loop that other threads add to, and how whoever runs the loop waits at it: the state of a
+//! The one queue of an event loop that other threads add to, and how the code that runs the loop waits at it: the state of a
 //! [wait queue](leno_kernel::queue), and its line.
 //!
-//! Who waits looks under the lock, and stands in line before it lets go of that; whoever adds something ends its wait.
+//! Who waits looks under the lock, and stands in line before it lets go of that; code that adds something ends its wait.
 //! A waker adds before it lets go of itself: so while the lock is held, a node of which nobody else holds a waker, and
 //! which is not in the queue, is never woken.
 

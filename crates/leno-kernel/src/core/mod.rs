@@ -464,7 +464,7 @@ impl Core {
             return may_not_park(inside).unwrap_or(Wake::TimedOut);
         }
         if inside.task.parks.get() != parks {
-            // The clock has parked, and may have taken a wake that is meant for this wait: whoever waits looks again.
+            // The clock has parked, and may have taken a wake that is meant for this wait: the caller looks again.
             return wake_of(inside.task);
         }
         let key = self.arm(deadline, inside.co);

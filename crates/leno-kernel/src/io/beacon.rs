@@ -172,7 +172,7 @@ impl Beacon {
         user::discard(left);
     }
 
-    /// The same for those who remember no place: their waker stays until it is woken. One that has left it already
+    /// As [`Self::enlist`], for those who remember no place: their waker stays until it is woken. One that has left it already
     /// waits for both.
     pub(crate) fn enlist_once(&self, interest: Interest, waker: Waker) {
         let mut line = self.waiting.lock();

@@ -6,7 +6,7 @@
 //! the count is 0 it stays 0, unless someone from outside calls: every scheduler is idle, nobody sleeps, and
 //! nobody waits for a reply.
 //!
-//! One that waits until a count is 0 looks at it and stands in line under one lock. Whoever makes it 0 wakes all in
+//! One that waits until a count is 0 looks at it and stands in line under one lock. The thread that makes it 0 wakes all in
 //! line after that: either it was 0 at the look, or the line is locked again after the look, by the one who wakes.
 
 use core::any::Any;

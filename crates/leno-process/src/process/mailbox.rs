@@ -396,7 +396,7 @@ impl<M> Mailbox<M> {
             wake = park_on(Reason::Entry(sign.object()), sign);
             next_after(wake)
         };
-        // Whoever has ended its wait has counted it as busy.
+        // The code that has ended its wait has counted it as busy.
         let leaves = |mut inner: Locked<'_, M>, left: Left<()>| {
             if left.stage == Stage::Waiting {
                 self.goes_on_behind_the_lock(&mut inner);
