@@ -76,7 +76,7 @@ pub struct CoreDump {
 impl Core {
     pub(crate) fn dump(&self, depth: Depth) -> CoreDump {
         CoreDump {
-            core: self.mailbox.number,
+            core: self.number(),
             is_team: false,
             now: self.now_in_operation(),
             is_virtual: self.is_virtual,

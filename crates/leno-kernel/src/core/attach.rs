@@ -41,7 +41,7 @@ impl Core {
     /// Runs a coroutine of this core now, on top of whoever calls, until it parks, yields or ends.
     pub(crate) fn attach(&self, co: Co) -> Result<Back, AttachError> {
         let Some(task) = self.tasks.get(co) else {
-            let here = co.core() == self.mailbox.number;
+            let here = co.core() == self.number();
             return Err(if here { AttachError::Ended(co) } else { AttachError::Elsewhere(co) });
         };
         match task.state() {
@@ -117,7 +117,7 @@ impl Core {
     /// Makes a coroutine of this core go to this inbox from now on.
     pub(crate) fn move_to_sink(&self, co: Co, inbox: &Rc<Inbox>) -> Result<(), AttachError> {
         let Some(task) = self.tasks.get(co) else {
-            let here = co.core() == self.mailbox.number;
+            let here = co.core() == self.number();
             return Err(if here { AttachError::Ended(co) } else { AttachError::Elsewhere(co) });
         };
         if task.exit.get() != Exit::No {

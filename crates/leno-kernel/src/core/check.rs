@@ -61,7 +61,7 @@ impl Core {
     }
 
     fn check_alone(&self, co: Co) {
-        let number = self.mailbox.number;
+        let number = self.number();
         let state = |co| self.tasks.get(co).map(|task| task.state());
         if let Some(other) = self.entry.running.get().co() {
             let found = state(other);
@@ -80,7 +80,7 @@ impl Core {
 
     /// What can be told without looking at everyone.
     fn check_counts(&self) {
-        let number = self.mailbox.number;
+        let number = self.number();
         let running = self.entry.running.get();
         assert!(
             running == Running::Nobody,
@@ -103,7 +103,7 @@ impl Core {
 
     /// Looks at everyone.
     fn check_all(&self) {
-        let number = self.mailbox.number;
+        let number = self.number();
         let (mut ready, mut parked, mut all) = (HashSet::new(), 0, 0);
         for (co, task) in self.tasks.iter() {
             all += 1;

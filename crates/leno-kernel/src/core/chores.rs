@@ -106,7 +106,7 @@ impl Core {
     /// User code of no coroutine in particular has panicked.
     #[cold]
     pub(crate) fn failed_itself(&self, what: &str, panic: Panic) {
-        let number = self.mailbox.number;
+        let number = self.number();
         self.failed(Co::of_core(number), Name::from(format!("{what} of core {number}")), panic);
     }
 

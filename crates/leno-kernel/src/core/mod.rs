@@ -1,7 +1,7 @@
 //! A core: runs coroutines, one at a time, on one thread.
 //!
 //! Everything here is used by the core's thread alone. Other threads reach it through its
-//! [`mailbox`]; what they ask for is done when the core next looks there.
+//! [mail](Mail); what they ask for is done when the core next looks there.
 //!
 //! Invariants:
 //! - a coroutine is in the queue exactly while it is [`State::Ready`];
@@ -17,6 +17,7 @@ mod check;
 mod chores;
 mod guests;
 mod listen;
+mod mail;
 mod policed;
 mod preempt;
 mod queue;
@@ -38,6 +39,7 @@ use std::sync::Arc;
 
 use self::check::Checks;
 use self::chores::Chores;
+use self::mail::Mail;
 use self::preempt::Slice;
 use self::queue::Queue;
 use self::tasks::Tasks;
@@ -47,7 +49,7 @@ use crate::io::Attention;
 use crate::join::Adoption;
 use crate::ledger::Ledger;
 use crate::log::{Ring, What};
-use crate::mailbox::{self, Mailbox, Message};
+use crate::mailbox::{self, Message};
 use crate::options::{Launch, Start};
 use crate::policy::{Candidate, Choice, ChoiceKind, Hint, Policy, Why};
 use crate::raw::entered::{Entry, Inside};
@@ -75,7 +77,8 @@ pub(crate) struct Core {
     pub(crate) entry: Entry,
     /// What a layer above keeps with the system.
     pub(crate) lodger: RefCell<Option<Rc<dyn Any>>>,
-    pub(crate) mailbox: &'static Mailbox,
+    /// What other threads ask of it.
+    pub(crate) mail: Mail,
     pub(crate) tasks: Tasks,
     queue: StateCell<Queue>,
     /// A policy decides who runs next.
@@ -109,8 +112,6 @@ pub(crate) struct Core {
     pub(crate) chores: Chores,
     /// Whoever is spawned now ends before it starts.
     pub(crate) is_stopping: Cell<bool>,
-    /// Messages that are being read; kept for its memory.
-    reading: RefCell<Vec<Message>>,
     pub(crate) counts: Cell<Counts>,
     /// How the running body has ended; read when it has left.
     pub(crate) outcome: Cell<Option<Outcome>>,
@@ -122,9 +123,6 @@ pub(crate) struct Core {
     pub(crate) team: Option<Membership>,
     /// Movable futures that are ready here, by its policy.
     guests: StateCell<HashMap<Co, Arc<Movable>>>,
-    /// How many messages it has read, and had when it was last idle.
-    read: Cell<usize>,
-    read_before: Cell<usize>,
     /// What other threads see of it.
     pub(crate) window: Arc<Window>,
     checks: Checks,
@@ -190,7 +188,7 @@ impl Core {
             system: Object::local(),
             lodger: RefCell::new(None),
             entry: Entry::new(),
-            mailbox,
+            mail: Mail::new(address),
             tasks: Tasks::new(mailbox.number, address.generation),
             is_policed: Cell::new(policy.is_some()),
             policy_calls: Cell::new(0),
@@ -215,15 +213,12 @@ impl Core {
             orphans: Rc::default(),
             chores: Chores::default(),
             is_stopping: Cell::new(false),
-            reading: RefCell::default(),
             counts: Cell::default(),
             outcome: Cell::new(None),
             last_outcome: Cell::new(Outcome::Exited),
             failures: StateCell::default(),
             team,
             guests: StateCell::default(),
-            read: Cell::new(address.sent),
-            read_before: Cell::new(address.sent),
             window,
             checks: Checks::default(),
         }
@@ -312,7 +307,7 @@ impl Core {
             Ok(Err(error)) => {
                 last_words::say(format_args!("a coroutine was dropped: {error}"));
             }
-            Err(panic) => self.failed(Co::of_core(self.mailbox.number), name, panic),
+            Err(panic) => self.failed(Co::of_core(self.number()), name, panic),
         }
     }
 
@@ -391,7 +386,7 @@ impl Core {
     /// The same for one that has set a timer here, and may be anywhere.
     #[cold]
     fn unpark_movable(&self, co: Co) -> bool {
-        if co.core() != self.mailbox.number
+        if co.core() != self.number()
             && let Some(own) = &self.team
         {
             own.team.answer(&Message::Unpark(co));
@@ -538,13 +533,13 @@ fn wake_of(task: &Task) -> Wake {
 
 impl Drop for Core {
     fn drop(&mut self) {
-        world::leaves(self.mailbox, self.counts.get().given_up);
+        world::leaves(self.mail.mailbox(), self.counts.get().given_up);
         if self.events.is_some() {
             world::count_log(false);
         }
         if self.is_preemptive {
             world::count_preemptive(false);
         }
-        mailbox::close(self.mailbox, self.tasks.unused_generation());
+        mailbox::close(self.mail.mailbox(), self.tasks.unused_generation());
     }
 }

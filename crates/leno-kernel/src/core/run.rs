@@ -7,10 +7,8 @@ use leno_context::unwind;
 
 use super::{Core, Exit, Membership, Task};
 use crate::ledger::Verdict;
-use crate::mailbox::Message;
 use crate::policy::{Candidate, Choice, ChoiceKind, Hint, Why};
 use crate::system::{Movable, Work};
-use crate::user;
 use crate::{Co, Outcome, Reason, State, Time, io, system, world};
 
 /// How many turns are taken between two looks at the mail and the clock.
@@ -85,7 +83,7 @@ impl Core {
             }
             if deadline.is_none() && !self.is_open() {
                 // A message may have been on its way; whoever sends one later is not waited for.
-                if !self.mailbox.bell.is_rung() {
+                if !self.mail.bell().is_rung() {
                     return Stop::Quiescent;
                 }
                 continue;
@@ -98,7 +96,7 @@ impl Core {
     fn idle(&self, deadline: Option<Time>) {
         self.window.loops();
         if !io::end_others(self) && !self.spin() {
-            self.platform.idle(&self.mailbox.bell, deadline);
+            self.platform.idle(self.mail.bell(), deadline);
         }
         // Idling may have used up the ring that announced them.
         self.read_messages();
@@ -111,14 +109,13 @@ impl Core {
     /// It does not give its processor away meanwhile: Linux lets a thread that has yielded wait long
     /// when it is woken next, and this one is about to sleep.
     fn spin(&self) -> bool {
-        let read = self.read.get();
-        if self.read_before.replace(read) == read || self.is_virtual || world::is_near() {
+        if !self.mail.has_read_since() || self.is_virtual || world::is_near() {
             return false;
         }
         let start = std::time::Instant::now();
         while start.elapsed() < SPIN {
             for _ in 0..64 {
-                if self.mailbox.bell.take() {
+                if self.mail.bell().take() {
                     return true;
                 }
                 core::hint::spin_loop();
@@ -248,7 +245,7 @@ impl Core {
 
     /// Whether someone is ready, mail has come, a sink has gone, or something has not started.
     pub(super) fn is_busy(&self) -> bool {
-        self.mailbox.bell.is_rung()
+        self.mail.bell().is_rung()
             || self.ready.get() > 0
             || self.orphans.get()
             || self.team.as_ref().is_some_and(|own| own.team.has_work(own.place))
@@ -271,7 +268,7 @@ impl Core {
         system::Left {
             live: self.tasks.live(),
             open: self.has_timers() || self.is_open(),
-            read: self.read.get(),
+            read: self.mail.read(),
         }
     }
 
@@ -342,34 +339,6 @@ impl Core {
             _ => return,
         };
         count.set(count.get().wrapping_add_signed(by));
-    }
-
-    /// Does what other threads have asked for.
-    pub(crate) fn read_mail(&self) {
-        if self.mailbox.bell.take() {
-            self.read_messages();
-        }
-    }
-
-    fn read_messages(&self) {
-        let mut messages = self.reading.take();
-        self.mailbox.receive(&mut messages);
-        self.read.set(self.read.get() + messages.len());
-        let mut raised = None;
-        for message in messages.drain(..) {
-            match message {
-                Message::Unpark(co) => {
-                    self.unpark(co, Why::Unparked, Hint::Back);
-                }
-                Message::Cancel(co) => drop(self.cancel(co, Outcome::Exited)),
-                // It may ask the platform, which is code of a user: the others are read all the same.
-                Message::Run(f) => raised = user::first(raised, user::call(|| f(self)).err()),
-            }
-        }
-        self.reading.replace(messages);
-        if let Some(panic) = raised {
-            panic.resume();
-        }
     }
 
     fn fire_timers(&self) {

@@ -186,7 +186,7 @@ impl Core {
         let is_awake = self.ready.get() > 0
             || self.team.is_some()
             || self.is_open()
-            || self.mailbox.bell.is_rung();
+            || self.mail.bell().is_rung();
         // Each of those that have none has a timer.
         let lacks = |task: &Task| task.state() == State::Parked(Reason::Stack);
         let lacking = || self.tasks.iter().filter(|(_, task)| lacks(task)).count();

@@ -160,7 +160,7 @@ fn list<'a>() -> impl Iterator<Item = &'a Core> {
 /// Calls `f` with the core that has this number, if this thread has entered it.
 #[inline(always)]
 pub(crate) fn with_core<R>(number: u32, f: impl FnOnce(&Core) -> R) -> Option<R> {
-    if let Some(core) = list().find(|core| core.mailbox.number == number)
+    if let Some(core) = list().find(|core| core.number() == number)
         && (!world::is_near() || core.entry.thread.get() == world::current_thread())
     {
         return Some(f(core));

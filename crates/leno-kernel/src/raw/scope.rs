@@ -234,7 +234,7 @@ impl Children {
     /// Lets the children run; `is_deaf` if the calling coroutine knows already that it is to exit.
     fn wait_once(&self, is_deaf: bool) -> Wake {
         let own = entered::here(|here| match here {
-            Here::Stack(inside) if inside.core.mailbox.number == self.core => {
+            Here::Stack(inside) if inside.core.number() == self.core => {
                 inside.can_leave().then_some(inside.co)
             }
             _ => None,

@@ -97,7 +97,7 @@ pub fn is_here() -> bool {
 
 /// The number of the calling code's world, or none.
 pub(crate) fn number() -> u32 {
-    let number = || raw::with(|world| world.core.mailbox.number + 1);
+    let number = || raw::with(|world| world.core.number() + 1);
     is_near().then(number).flatten().unwrap_or(mailbox::NO_WORLD)
 }
 
@@ -218,7 +218,7 @@ impl World {
         if self.core.tasks.live() > 0 && self.trouble.borrow().is_none() {
             self.listen_outside();
         }
-        leaves(self.core.mailbox, 0);
+        leaves(self.core.mail.mailbox(), 0);
         let report = self.core.report();
         if !report.alive.is_empty() {
             let report = thread::without_own_places(&report.to_string());
@@ -245,7 +245,7 @@ impl World {
     fn listen_outside(&self) {
         const NAP: Duration = Duration::from_millis(1);
         for _ in 0..self.grace.as_millis() {
-            if self.core.mailbox.has_strayed() {
+            if self.core.mail.mailbox().has_strayed() {
                 return;
             }
             std::thread::sleep(NAP);
