@@ -78,8 +78,8 @@ impl Core {
         CoreDump {
             core: self.number(),
             is_team: false,
-            now: self.now_in_operation(),
-            is_virtual: self.is_virtual,
+            now: self.clock.in_operation(),
+            is_virtual: self.clock.is_virtual(),
             policy: self.policy_name(),
             report: self.survey(depth),
             title: self.window.title.clone(),

@@ -334,7 +334,7 @@ impl LocalSystem {
 
     /// What time it is in this system.
     pub fn now(&self) -> Time {
-        self.core().platform.now()
+        self.core().clock.platform().now()
     }
 }
 

@@ -15,6 +15,7 @@ mod attach;
 mod body;
 mod check;
 mod chores;
+mod clock;
 mod guests;
 mod listen;
 mod mail;
@@ -39,6 +40,7 @@ use std::sync::Arc;
 
 use self::check::Checks;
 use self::chores::Chores;
+use self::clock::Clock;
 use self::mail::Mail;
 use self::preempt::Slice;
 use self::queue::Queue;
@@ -55,7 +57,6 @@ use crate::policy::{Candidate, Choice, ChoiceKind, Hint, Policy, Why};
 use crate::raw::entered::{Entry, Inside};
 use crate::report::Failure;
 use crate::system::{Movable, Team, Unstarted};
-use crate::timers::{TimerKey, Timers};
 use crate::window::{Title, Window};
 use crate::{Co, Object, Outcome, Platform, Reason, SpawnError, State, Time, Wake};
 use crate::{user, world};
@@ -64,10 +65,6 @@ use crate::{user, world};
 pub(crate) struct Core {
     /// It runs the threads of a world.
     is_of_world: bool,
-    /// Whether its time is virtual, as its platform has said once.
-    pub(crate) is_virtual: bool,
-    /// Its clock is code of a user, which is not asked in the middle of an operation.
-    has_foreign_clock: bool,
     /// Whether its coroutines may be attached with a budget.
     is_preemptive: bool,
     /// Who runs with a budget, if someone does.
@@ -95,12 +92,9 @@ pub(crate) struct Core {
     /// How many are parked whom the outside may wake; those who wait for a future are apart.
     open: Cell<usize>,
     futures: Cell<usize>,
-    /// What time it was when the core last looked.
-    now: Cell<Time>,
-    timers: StateCell<Timers<Co>>,
     /// When a coroutine first got no stack, and when one last did not.
     shortage: Cell<Option<(Time, Time)>>,
-    pub(crate) platform: Rc<dyn Platform>,
+    pub(crate) clock: Clock,
     pub(crate) attention: Attention,
     /// What has happened, if that is written down.
     pub(crate) events: Option<Rc<Ring>>,
@@ -198,15 +192,11 @@ impl Core {
             attached: Cell::new(0),
             open: Cell::new(0),
             futures: Cell::new(0),
-            now: Cell::new(now),
-            timers: StateCell::new(Timers::new(now)),
             shortage: Cell::new(None),
-            platform: platform.into(),
+            clock: Clock::new(platform, now, is_virtual),
             attention: Attention::default(),
             events: log,
             is_of_world: false,
-            is_virtual,
-            has_foreign_clock: false,
             is_preemptive,
             slice: Cell::default(),
             ledger: Rc::default(),
@@ -226,13 +216,8 @@ impl Core {
 
     /// The same with a clock that is code of a user, if `has_foreign_clock`.
     pub(crate) fn clocked_by(mut self, has_foreign_clock: bool) -> Core {
-        self.has_foreign_clock = has_foreign_clock;
+        self.clock.set_foreign(has_foreign_clock);
         self
-    }
-
-    /// What time it is in the middle of an operation: by a clock of a user's, when it was last asked.
-    pub(crate) fn now_in_operation(&self) -> Time {
-        if self.has_foreign_clock { self.now.get() } else { self.platform.now() }
     }
 
     /// The same, for the threads of a world.
@@ -322,7 +307,7 @@ impl Core {
             why => What::Woke { co, why },
         });
         task.become_(State::Ready);
-        task.since.set(self.now.get());
+        task.since.set(self.roughly_now());
         if task.has_sink.get() && self.give_to_sink(co, task) {
             return false;
         }
@@ -427,7 +412,7 @@ impl Core {
         }
         self.log(Some(inside.co), || What::Parked(reason));
         task.become_(State::Parked(reason));
-        task.since.set(self.now.get());
+        task.since.set(self.roughly_now());
         self.count_parked(reason, 1);
         self.leave(inside);
         wake_of(task)
@@ -497,16 +482,6 @@ impl Core {
     /// The first generation of its coroutines: no other core with its number has the same.
     pub(crate) fn generation(&self) -> u32 {
         self.tasks.first_generation()
-    }
-
-    /// Unparks a coroutine at a certain time, unless the timer is removed before.
-    pub(crate) fn arm(&self, when: Time, co: Co) -> TimerKey {
-        self.timers.borrow_mut().insert(when, co)
-    }
-
-    /// Removes a timer; whether it was still armed.
-    pub(crate) fn disarm(&self, key: TimerKey) -> bool {
-        self.timers.borrow_mut().remove(key).is_some()
     }
 }
 

@@ -262,7 +262,7 @@ impl Core {
         self.log(Some(co), || What::Yielded);
         let task = inside.task;
         task.become_(State::Ready);
-        task.since.set(self.now.get());
+        task.since.set(self.roughly_now());
         self.ready.set(self.ready.get() + 1);
         // One that was deposed while it was told, because it suspended this coroutine, does not count.
         if !told || !self.has_policy() {

@@ -129,7 +129,7 @@ impl Core {
         if budget != Budget::Unlimited && !self.is_preemptive {
             return Err(AttachError::NotPreemptive(co));
         }
-        if matches!(budget, Budget::Time(_)) && self.is_virtual {
+        if matches!(budget, Budget::Time(_)) && self.clock.is_virtual() {
             return Err(AttachError::VirtualTime(co));
         }
         let due = if let Budget::Time(time) = budget { time } else { Duration::ZERO };
@@ -188,7 +188,7 @@ impl Core {
         if self.attached.get() < TURNS {
             return false;
         }
-        let is_due = self.is_busy() || self.attention.is_on() || self.is_timer_due();
+        let is_due = self.is_busy() || self.attention.is_on() || self.clock.is_timer_due();
         if !is_due {
             self.attached.set(0);
         }

@@ -7,7 +7,6 @@ use leno_context::unwind;
 
 use super::{Core, Exit, Membership, Task};
 use crate::ledger::Verdict;
-use crate::policy::{Candidate, Choice, ChoiceKind, Hint, Why};
 use crate::system::{Movable, Work};
 use crate::{Co, Outcome, Reason, State, Time, io, system, world};
 
@@ -71,7 +70,7 @@ impl Core {
             if done(self) {
                 return Stop::Done;
             }
-            let deadline = self.timers.borrow().next();
+            let deadline = self.clock.next_timer();
             if let Some(Membership { team, place }) = &self.team {
                 if team.is_stopping() {
                     self.refuse_circle();
@@ -96,7 +95,7 @@ impl Core {
     fn idle(&self, deadline: Option<Time>) {
         self.window.loops();
         if !io::end_others(self) && !self.spin() {
-            self.platform.idle(self.mail.bell(), deadline);
+            self.clock.platform().idle(self.mail.bell(), deadline);
         }
         // Idling may have used up the ring that announced them.
         self.read_messages();
@@ -109,7 +108,7 @@ impl Core {
     /// It does not give its processor away meanwhile: Linux lets a thread that has yielded wait long
     /// when it is woken next, and this one is about to sleep.
     fn spin(&self) -> bool {
-        if !self.mail.has_read_since() || self.is_virtual || world::is_near() {
+        if !self.mail.has_read_since() || self.clock.is_virtual() || world::is_near() {
             return false;
         }
         let start = std::time::Instant::now();
@@ -231,36 +230,12 @@ impl Core {
         }
     }
 
-    /// What time it is, for whoever does not need to know exactly.
-    pub(crate) fn roughly_now(&self) -> Time {
-        self.now.get()
-    }
-
-    fn look_at_clock(&self) -> Time {
-        let now = self.platform.now();
-        self.now.set(now);
-        self.window.looked(now);
-        now
-    }
-
     /// Whether someone is ready, mail has come, a sink has gone, or something has not started.
     pub(super) fn is_busy(&self) -> bool {
         self.mail.bell().is_rung()
             || self.ready.get() > 0
             || self.orphans.get()
             || self.team.as_ref().is_some_and(|own| own.team.has_work(own.place))
-    }
-
-    /// Whether someone may be due to be woken by now. The clock of a user is not asked in the middle of an
-    /// operation: the loop does, if anyone waits for it.
-    pub(super) fn is_timer_due(&self) -> bool {
-        let next = self.timers.borrow().next();
-        next.is_some_and(|when| self.has_foreign_clock || when <= self.now_in_operation())
-    }
-
-    /// Whether someone is due to be woken by time.
-    pub(crate) fn has_timers(&self) -> bool {
-        self.timers.borrow().next().is_some()
     }
 
     /// What others may know of it while it rests.
@@ -339,39 +314,5 @@ impl Core {
             _ => return,
         };
         count.set(count.get().wrapping_add_signed(by));
-    }
-
-    fn fire_timers(&self) {
-        if self.timers.borrow().is_empty() {
-            self.look_at_clock();
-            return;
-        }
-        let now = self.look_at_clock();
-        self.timers.borrow_mut().advance(now);
-        loop {
-            let due = self.take_due();
-            let Some((_, co)) = due else { return };
-            self.unpark(co, Why::Time, Hint::Back);
-        }
-    }
-
-    /// The timer that fires next; which of those that are due at the same time, a policy says.
-    fn take_due(&self) -> Option<(Time, Co)> {
-        if !self.is_policed.get() {
-            return self.timers.borrow_mut().pop_due();
-        }
-        let ties = self.due_now();
-        if ties.len() < 2 {
-            return self.timers.borrow_mut().pop_due();
-        }
-        let chosen = self.choose(&Choice::new(ChoiceKind::Timer, None, &ties));
-        // What the policy did meanwhile may have set or removed timers.
-        let chosen = if self.due_now() == ties { chosen } else { 0 };
-        self.timers.borrow_mut().pop_due_nth(chosen)
-    }
-
-    /// Whose timers are due at the same time.
-    fn due_now(&self) -> Vec<Candidate> {
-        self.timers.borrow_mut().ties().map(|(_, co)| Candidate::Co(*co)).collect()
     }
 }

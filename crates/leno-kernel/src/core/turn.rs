@@ -154,7 +154,7 @@ impl Core {
             let now = self.roughly_now();
             self.arm(now + self.patience(now), co);
             task.become_(State::Parked(Reason::Stack));
-            task.since.set(self.now.get());
+            task.since.set(self.roughly_now());
             self.count_parked(Reason::Stack, 1);
             return;
         }
@@ -190,7 +190,7 @@ impl Core {
         // Each of those that have none has a timer.
         let lacks = |task: &Task| task.state() == State::Parked(Reason::Stack);
         let lacking = || self.tasks.iter().filter(|(_, task)| lacks(task)).count();
-        is_awake || self.timers.borrow().len() > lacking()
+        is_awake || self.clock.timers() > lacking()
     }
 
     #[inline(never)]
@@ -214,7 +214,7 @@ impl Core {
                 task.body.set(Body::Future(future));
                 self.log(Some(co), || What::Parked(Reason::Future));
                 task.become_(State::Parked(Reason::Future));
-                task.since.set(self.now.get());
+                task.since.set(self.roughly_now());
                 self.count_parked(Reason::Future, 1);
                 if task.permit.replace(false) || task.exit.get() != Exit::No {
                     self.make_ready(co, task, Why::Unparked, Hint::Back);

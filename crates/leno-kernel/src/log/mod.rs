@@ -115,7 +115,7 @@ impl Core {
     #[cold]
     #[inline(never)]
     fn write_down(&self, ring: &Ring, by: Option<Co>, what: What) {
-        let (at, core) = (self.now_in_operation(), self.number());
+        let (at, core) = (self.clock.in_operation(), self.number());
         ring.add(Event { at, core, by, what });
     }
 

@@ -287,7 +287,7 @@ pub(crate) fn wait_for_bell(bell: &Bell, limit: Option<Duration>) -> Option<bool
     }
     let waited = raw::with_running(|inside| {
         let core = inside.core;
-        let deadline = limit.map(|limit| core.platform.now() + limit);
+        let deadline = limit.map(|limit| core.clock.platform().now() + limit);
         loop {
             if bell.take() {
                 return Ok(true);
@@ -296,7 +296,7 @@ pub(crate) fn wait_for_bell(bell: &Bell, limit: Option<Duration>) -> Option<bool
             let wake = match deadline {
                 None => core.park(inside, Reason::Passive),
                 Some(deadline) => {
-                    let asked = (inside.task.parks.get(), core.platform.now());
+                    let asked = (inside.task.parks.get(), core.clock.platform().now());
                     core.park_until(inside, Reason::Passive, deadline, asked)
                 }
             };
@@ -366,7 +366,7 @@ pub(crate) fn now() -> Option<Time> {
     if !is_near() {
         return None;
     }
-    raw::with(|world| world.core.platform.now())
+    raw::with(|world| world.core.clock.platform().now())
 }
 
 /// The thread of a world that runs the calling code.
