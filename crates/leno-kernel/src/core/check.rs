@@ -24,17 +24,14 @@ const ALL_AFTER: u32 = 1024;
 #[derive(Default)]
 pub(super) struct Checks {
     switches: Cell<u32>,
-    /// How many are parked.
-    parked: Cell<usize>,
 }
 
 impl Checks {
-    /// Someone parks (`1`) or does no longer (`-1`).
-    #[inline(always)]
-    pub(super) fn count_parked(&self, by: isize) {
-        if cfg!(debug_assertions) {
-            self.parked.set(self.parked.get().wrapping_add_signed(by));
-        }
+    /// A turn has ended; whether it is time to look at everyone.
+    fn is_time_for_all(&self) -> bool {
+        let switches = self.switches.get().wrapping_add(1);
+        self.switches.set(switches);
+        switches.is_multiple_of(ALL_AFTER)
     }
 }
 
@@ -52,9 +49,7 @@ impl Core {
     pub(super) fn check(&self) {
         if cfg!(debug_assertions) {
             self.check_counts();
-            let switches = self.checks.switches.get().wrapping_add(1);
-            self.checks.switches.set(switches);
-            if switches.is_multiple_of(ALL_AFTER) {
+            if self.checks.is_time_for_all() {
                 self.check_all();
             }
         }
@@ -86,7 +81,7 @@ impl Core {
             running == Running::Nobody,
             "K3: core {number} is between two turns, but runs {running:?}"
         );
-        let (ready, parked, live) = (self.ready.get(), self.checks.parked.get(), self.tasks.live());
+        let (ready, parked, live) = (self.ready.get(), self.tasks.parked.all(), self.tasks.live());
         if let Queue::Fifo(queue) = &*self.queue.borrow() {
             let length = queue.len();
             assert!(
@@ -118,7 +113,7 @@ impl Core {
         }
         let live = self.tasks.live();
         assert!(all == live, "K5: core {number} has {all} coroutines, but counts {live}");
-        let counted = self.checks.parked.get();
+        let counted = self.tasks.parked.all();
         assert!(counted == parked, "K5: core {number} has {parked} parked, but counts {counted}");
         let (counted, found) = (self.ready.get(), ready.len() + self.guests.borrow().len());
         assert!(counted == found, "K5: core {number} has {found} ready, but counts {counted}");

@@ -19,6 +19,7 @@ mod clock;
 mod guests;
 mod listen;
 mod mail;
+mod parked;
 mod policed;
 mod preempt;
 mod queue;
@@ -63,8 +64,6 @@ use crate::{user, world};
 
 /// See the module.
 pub(crate) struct Core {
-    /// It runs the threads of a world.
-    is_of_world: bool,
     /// Whether its coroutines may be attached with a budget.
     is_preemptive: bool,
     /// Who runs with a budget, if someone does.
@@ -89,9 +88,6 @@ pub(crate) struct Core {
     /// How many turns were attached since its loop has last looked around, as far as that counts; see
     /// `preempt.rs`.
     attached: Cell<usize>,
-    /// How many are parked whom the outside may wake; those who wait for a future are apart.
-    open: Cell<usize>,
-    futures: Cell<usize>,
     /// When a coroutine first got no stack, and when one last did not.
     shortage: Cell<Option<(Time, Time)>>,
     pub(crate) clock: Clock,
@@ -190,13 +186,10 @@ impl Core {
             ready: Cell::new(0),
             hands: Cell::new(0),
             attached: Cell::new(0),
-            open: Cell::new(0),
-            futures: Cell::new(0),
             shortage: Cell::new(None),
             clock: Clock::new(platform, now, is_virtual),
             attention: Attention::default(),
             events: log,
-            is_of_world: false,
             is_preemptive,
             slice: Cell::default(),
             ledger: Rc::default(),
@@ -222,7 +215,7 @@ impl Core {
 
     /// The same, for the threads of a world.
     pub(crate) fn of_world(mut self) -> Core {
-        self.is_of_world = true;
+        self.tasks.parked.set_of_world();
         self
     }
 
@@ -299,9 +292,7 @@ impl Core {
     /// Whether a policy was asked where to put it.
     #[inline(always)]
     fn make_ready(&self, co: Co, task: &Task, why: Why, hint: Hint) -> bool {
-        if let State::Parked(reason) = task.state() {
-            self.count_parked(reason, -1);
-        }
+        self.leave_parked(task);
         self.log(self.entry.running.get().co(), || match why {
             Why::Yielded => What::Yielded,
             why => What::Woke { co, why },
@@ -411,9 +402,7 @@ impl Core {
             return wake;
         }
         self.log(Some(inside.co), || What::Parked(reason));
-        task.become_(State::Parked(reason));
-        task.since.set(self.roughly_now());
-        self.count_parked(reason, 1);
+        self.set_parked(task, reason);
         self.leave(inside);
         wake_of(task)
     }

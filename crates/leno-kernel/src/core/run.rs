@@ -292,27 +292,4 @@ impl Core {
             }
         }
     }
-
-    /// Whether someone waits for what the outside may still do.
-    pub(super) fn is_open(&self) -> bool {
-        let held = |(_, task): (Co, &Task)| {
-            task.state() == State::Parked(Reason::Future) && task.wakers_held() > 0
-        };
-        if self.is_of_world {
-            return false;
-        }
-        self.open.get() > 0 || self.futures.get() > 0 && self.tasks.iter().any(held)
-    }
-
-    /// Counts a coroutine that parks (`1`) or no longer does (`-1`) for this reason.
-    #[inline(always)]
-    pub(super) fn count_parked(&self, reason: Reason, by: isize) {
-        self.checks.count_parked(by);
-        let count = match reason {
-            Reason::Future => &self.futures,
-            reason if reason.is_open() => &self.open,
-            _ => return,
-        };
-        count.set(count.get().wrapping_add_signed(by));
-    }
 }

@@ -153,9 +153,7 @@ impl Core {
             task.body.set(Body::Closure(closure));
             let now = self.roughly_now();
             self.arm(now + self.patience(now), co);
-            task.become_(State::Parked(Reason::Stack));
-            task.since.set(self.roughly_now());
-            self.count_parked(Reason::Stack, 1);
+            self.set_parked(task, Reason::Stack);
             return;
         }
         let about = task.about.borrow().clone();
@@ -213,9 +211,7 @@ impl Core {
             Ok(Poll::Pending) => {
                 task.body.set(Body::Future(future));
                 self.log(Some(co), || What::Parked(Reason::Future));
-                task.become_(State::Parked(Reason::Future));
-                task.since.set(self.roughly_now());
-                self.count_parked(Reason::Future, 1);
+                self.set_parked(task, Reason::Future);
                 if task.permit.replace(false) || task.exit.get() != Exit::No {
                     self.make_ready(co, task, Why::Unparked, Hint::Back);
                 }

@@ -90,7 +90,7 @@ fn f38_one_that_is_in_the_queue_twice_is_found() {
 #[test]
 fn k5_one_that_is_in_two_places_is_found() {
     let (core, _) = three();
-    core.checks.count_parked(1);
+    core.tasks.parked.count(Reason::Passive, 1);
     finds("K5", || core.check_counts());
     finds("K5", || core.check_all());
 }
