@@ -24,6 +24,7 @@ mod policed;
 mod preempt;
 mod queue;
 mod run;
+mod shortage;
 mod tasks;
 mod turn;
 
@@ -45,6 +46,7 @@ use self::clock::Clock;
 use self::mail::Mail;
 use self::preempt::Slice;
 use self::queue::Queue;
+use self::shortage::Shortage;
 use self::tasks::Tasks;
 use leno_context::last_words;
 
@@ -88,8 +90,8 @@ pub(crate) struct Core {
     /// How many turns were attached since its loop has last looked around, as far as that counts; see
     /// `preempt.rs`.
     attached: Cell<usize>,
-    /// When a coroutine first got no stack, and when one last did not.
-    shortage: Cell<Option<(Time, Time)>>,
+    /// When it had no stack for a coroutine.
+    shortage: Shortage,
     pub(crate) clock: Clock,
     pub(crate) attention: Attention,
     /// What has happened, if that is written down.
@@ -186,7 +188,7 @@ impl Core {
             ready: Cell::new(0),
             hands: Cell::new(0),
             attached: Cell::new(0),
-            shortage: Cell::new(None),
+            shortage: Shortage::default(),
             clock: Clock::new(platform, now, is_virtual),
             attention: Attention::default(),
             events: log,

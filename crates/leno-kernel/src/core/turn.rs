@@ -5,11 +5,7 @@
 //! second come back from where it sent the first ([`Core::hands`] says how often in a row).
 
 use core::task::{Context, Poll};
-use core::time::Duration;
 use std::sync::Arc;
-
-use leno_context::last_words;
-use leno_context::stack::StackError;
 
 use super::{Body, Core, Exit, Task};
 use crate::join::Adoption;
@@ -19,11 +15,7 @@ use crate::raw::closure::Closure;
 use crate::raw::entered::{Inside, Running};
 use crate::raw::stack::{Code, Left};
 use crate::user::{self, is_exit};
-use crate::{Co, Name, Outcome, Reason, State, Time};
-
-/// How long a coroutine that got no stack waits before it tries again: about as long as there was none, in these bounds.
-const SHORTEST: Duration = Duration::from_millis(1);
-const LONGEST: Duration = Duration::from_millis(100);
+use crate::{Co, Name, Outcome, Reason, State};
 
 impl Core {
     /// Runs a ready coroutine until it parks, yields or ends.
@@ -143,52 +135,6 @@ impl Core {
             Ok(()) => self.resume(co, task),
             Err((error, closure)) => self.no_stack(co, task, &error, closure),
         }
-    }
-
-    /// There is no stack: it tries again from time to time, as long as a coroutine that has one may end.
-    #[cold]
-    fn no_stack(&self, co: Co, task: &Task, error: &StackError, closure: Closure<'static>) {
-        let is_possible = !matches!(error, StackError::TooLarge { .. });
-        if is_possible && self.may_free_a_stack() {
-            task.body.set(Body::Closure(closure));
-            let now = self.roughly_now();
-            self.arm(now + self.patience(now), co);
-            self.set_parked(task, Reason::Stack);
-            return;
-        }
-        let about = task.about.borrow().clone();
-        last_words::say(format_args!(
-            "coroutine {} (spawned at {}) cannot start: {error}",
-            about.name.or_id(co.bits()),
-            about.site,
-        ));
-        self.drop_body(co, task, Body::Closure(closure));
-    }
-
-    /// How long to wait after one more try in vain. Where nobody has tried for long, a new shortage begins.
-    fn patience(&self, now: Time) -> Duration {
-        let began = match self.shortage.get() {
-            Some((began, last)) if now.since(last) <= 2 * LONGEST => began,
-            _ => now,
-        };
-        self.shortage.set(Some((began, now)));
-        now.since(began).clamp(SHORTEST, LONGEST)
-    }
-
-    /// Whether a coroutine of this core that has a stack may end. Not if all wait for each other, or for those that
-    /// have none yet.
-    fn may_free_a_stack(&self) -> bool {
-        if !self.tasks.iter().any(|(_, task)| !task.seat.is_free()) {
-            return false;
-        }
-        let is_awake = self.ready.get() > 0
-            || self.team.is_some()
-            || self.is_open()
-            || self.mail.bell().is_rung();
-        // Each of those that have none has a timer.
-        let lacks = |task: &Task| task.state() == State::Parked(Reason::Stack);
-        let lacking = || self.tasks.iter().filter(|(_, task)| lacks(task)).count();
-        is_awake || self.clock.timers() > lacking()
     }
 
     #[inline(never)]
