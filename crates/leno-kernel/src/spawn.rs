@@ -154,16 +154,16 @@ pub(crate) fn finish<T>(filler: Filler<T>, result: std::thread::Result<T>) {
         None
     });
     with_own_task(|core, co| {
-        core.outcome.set(Some(outcome));
+        core.ends.set(Some(outcome));
         if around.is_some() {
-            core.chores.exits(around);
+            core.ends.exits(around);
         }
         let Some(payload) = unclaimed else { return };
         let name = core.name_of(co);
         if !core.tasks.get(co).is_some_and(|task| task.borrows.get()) {
             world::saw_panic(format!("coroutine {}", name.or_id(co.bits())), &*payload);
         }
-        core.failures.borrow_mut().push(Failure { co, name, payload: Panic::new(payload) });
+        core.ends.add_failure(Failure { co, name, payload: Panic::new(payload) });
     });
 }
 

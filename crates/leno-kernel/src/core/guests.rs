@@ -94,7 +94,7 @@ impl Core {
 
     fn movable_ended(&self, movable: &Movable, panicked: Option<Panic>) {
         let co = movable.co;
-        let mut outcome = self.outcome.take().unwrap_or(Outcome::Exited);
+        let mut outcome = self.ends.take().unwrap_or(Outcome::Exited);
         if let Some(panic) = panicked {
             outcome = Outcome::Panicked;
             let name = movable.about.name.clone();

@@ -16,6 +16,7 @@ mod body;
 mod check;
 mod chores;
 mod clock;
+mod ends;
 mod guests;
 mod listen;
 mod mail;
@@ -43,6 +44,7 @@ use std::sync::Arc;
 use self::check::Checks;
 use self::chores::Chores;
 use self::clock::Clock;
+use self::ends::Ends;
 use self::mail::Mail;
 use self::preempt::Slice;
 use self::queue::Queue;
@@ -58,7 +60,6 @@ use crate::mailbox::{self, Message};
 use crate::options::{Launch, Start};
 use crate::policy::{Candidate, Choice, ChoiceKind, Hint, Policy, Why};
 use crate::raw::entered::{Entry, Inside};
-use crate::report::Failure;
 use crate::system::{Movable, Team, Unstarted};
 use crate::window::{Title, Window};
 use crate::{Co, Object, Outcome, Platform, Reason, SpawnError, State, Time, Wake};
@@ -98,19 +99,12 @@ pub(crate) struct Core {
     pub(crate) events: Option<Rc<Ring>>,
     /// Who knows which end of which channel.
     pub(crate) ledger: Rc<RefCell<Ledger>>,
-    /// A sink has gone: its coroutines are the core's again. Or there are chores.
-    pub(crate) orphans: Rc<Cell<bool>>,
     /// User code to be called by the loop.
     pub(crate) chores: Chores,
     /// Whoever is spawned now ends before it starts.
     pub(crate) is_stopping: Cell<bool>,
     pub(crate) counts: Cell<Counts>,
-    /// How the running body has ended; read when it has left.
-    pub(crate) outcome: Cell<Option<Outcome>>,
-    /// How whoever has ended last did.
-    last_outcome: Cell<Outcome>,
-    /// Panics that nobody waits for.
-    pub(crate) failures: StateCell<Vec<Failure>>,
+    pub(crate) ends: Ends,
     /// The other cores of its system.
     pub(crate) team: Option<Membership>,
     /// Movable futures that are ready here, by its policy.
@@ -195,13 +189,10 @@ impl Core {
             is_preemptive,
             slice: Cell::default(),
             ledger: Rc::default(),
-            orphans: Rc::default(),
             chores: Chores::default(),
             is_stopping: Cell::new(false),
             counts: Cell::default(),
-            outcome: Cell::new(None),
-            last_outcome: Cell::new(Outcome::Exited),
-            failures: StateCell::default(),
+            ends: Ends::new(),
             team,
             guests: StateCell::default(),
             window,

@@ -103,7 +103,6 @@ impl Core {
         let policy = self.queue.borrow_mut().depose(ready);
         user::dispose(policy);
         self.chores.complain(why);
-        self.orphans.set(true);
     }
 
     /// Deposes a policy that has broken its contract.

@@ -48,7 +48,7 @@ impl Core {
             self.attention.poll_if_due(self.roughly_now());
             self.adopt();
             self.remove_unreachable_if_many();
-            if self.orphans.replace(false) {
+            if self.chores.begin() {
                 self.take_orphans();
                 self.do_chores();
             }
@@ -234,7 +234,7 @@ impl Core {
     pub(super) fn is_busy(&self) -> bool {
         self.mail.bell().is_rung()
             || self.ready.get() > 0
-            || self.orphans.get()
+            || self.chores.are_due()
             || self.team.as_ref().is_some_and(|own| own.team.has_work(own.place))
     }
 

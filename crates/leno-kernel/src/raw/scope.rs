@@ -165,10 +165,7 @@ impl Children {
     /// Takes the panics of children that the core has kept, because nobody waited for them.
     fn collect(&self) {
         let spawned = self.spawned.borrow().clone();
-        let failures = entered::with_core(self.core, |core| {
-            let mut failures = core.failures.borrow_mut();
-            failures.extract_if(.., |failure| spawned.contains(&failure.co)).collect::<Vec<_>>()
-        });
+        let failures = entered::with_core(self.core, |core| core.ends.take_failures_of(&spawned));
         for failure in failures.into_iter().flatten() {
             self.failed(failure.payload);
         }
@@ -431,11 +428,11 @@ impl Guard {
                 Here::Future(core, co) => (core, co),
                 Here::Thread | Here::Virtual(_) => return (None, None),
             };
-            (core.outcome.take(), core.tasks.get(co).and_then(|task| task.take_adoption()))
+            (core.ends.take(), core.tasks.get(co).and_then(|task| task.take_adoption()))
         });
         let dropped = user::try_dispose(adoption);
         // Others may have run meanwhile, and ended.
-        entered::with_core(self.0.core, |core| core.outcome.set(outcome));
+        entered::with_core(self.0.core, |core| core.ends.set(outcome));
         if let Err(panic) = dropped {
             self.0.failed(panic);
         }
