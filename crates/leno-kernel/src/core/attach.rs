@@ -25,7 +25,7 @@ struct Under<'a> {
 
 impl Drop for Under<'_> {
     fn drop(&mut self) {
-        self.core.hands.set(self.hands);
+        self.core.turns.go_on(self.hands);
         self.core.ends.set(self.outcome);
         self.core.entry.running.set(self.running);
         if let (Some(caller), Some(co)) = (self.caller, self.running.co()) {
@@ -49,7 +49,7 @@ impl Core {
             State::New => task.become_(State::Ready),
             state => return Err(AttachError::NotReady(co, state)),
         }
-        self.attached.set(self.attached.get() + 1);
+        self.turns.attach();
         Ok(self.run_attached(co, task))
     }
 
@@ -84,7 +84,7 @@ impl Core {
             caller.become_(State::Calling(co));
         }
         // Its turn ends here, and not with someone else's.
-        let hands = self.hands.replace(0);
+        let hands = self.turns.hold();
         let outcome = self.ends.take();
         let under = Under { core: self, running, hands, outcome, caller };
         // Whoever runs on top comes back here: neither it nor what it calls leaves a generator, or a member

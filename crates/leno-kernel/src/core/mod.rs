@@ -26,8 +26,10 @@ mod preempt;
 mod queue;
 mod run;
 mod shortage;
+mod slices;
 mod tasks;
 mod turn;
+mod turns;
 
 pub(crate) use body::Body;
 pub(crate) use leno_context::user::StateCell;
@@ -46,10 +48,11 @@ use self::chores::Chores;
 use self::clock::Clock;
 use self::ends::Ends;
 use self::mail::Mail;
-use self::preempt::Slice;
 use self::queue::Queue;
 use self::shortage::Shortage;
+use self::slices::Slices;
 use self::tasks::Tasks;
+use self::turns::Turns;
 use leno_context::last_words;
 
 use crate::io::Attention;
@@ -67,10 +70,7 @@ use crate::{user, world};
 
 /// See the module.
 pub(crate) struct Core {
-    /// Whether its coroutines may be attached with a budget.
-    is_preemptive: bool,
-    /// Who runs with a budget, if someone does.
-    slice: Cell<Slice>,
+    slices: Slices,
     /// Names its system, unless its team does.
     system: Object,
     pub(crate) entry: Entry,
@@ -86,11 +86,7 @@ pub(crate) struct Core {
     policy_calls: Cell<u32>,
     /// How many are in the queue.
     ready: Cell<usize>,
-    /// How often the turn that its loop has begun may be handed on.
-    hands: Cell<usize>,
-    /// How many turns were attached since its loop has last looked around, as far as that counts; see
-    /// `preempt.rs`.
-    attached: Cell<usize>,
+    turns: Turns,
     /// When it had no stack for a coroutine.
     shortage: Shortage,
     pub(crate) clock: Clock,
@@ -167,9 +163,6 @@ impl Core {
         if log.is_some() {
             world::count_log(true);
         }
-        if is_preemptive {
-            world::count_preemptive(true);
-        }
         Core {
             system: Object::local(),
             lodger: RefCell::new(None),
@@ -180,14 +173,12 @@ impl Core {
             policy_calls: Cell::new(0),
             queue: StateCell::new(Queue::new(policy, steps)),
             ready: Cell::new(0),
-            hands: Cell::new(0),
-            attached: Cell::new(0),
+            turns: Turns::default(),
             shortage: Shortage::default(),
             clock: Clock::new(platform, now, is_virtual),
             attention: Attention::default(),
             events: log,
-            is_preemptive,
-            slice: Cell::default(),
+            slices: Slices::new(is_preemptive),
             ledger: Rc::default(),
             chores: Chores::default(),
             is_stopping: Cell::new(false),
@@ -494,9 +485,7 @@ impl Drop for Core {
         if self.events.is_some() {
             world::count_log(false);
         }
-        if self.is_preemptive {
-            world::count_preemptive(false);
-        }
+        self.slices.leave();
         mailbox::close(self.mail.mailbox(), self.tasks.unused_generation());
     }
 }

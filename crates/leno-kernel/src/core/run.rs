@@ -5,13 +5,12 @@ use std::sync::Arc;
 
 use leno_context::unwind;
 
+use super::turns::TURNS;
 use super::{Core, Exit, Membership, Task};
 use crate::ledger::Verdict;
 use crate::system::{Movable, Work};
 use crate::{Co, Outcome, Reason, State, Time, io, system, world};
 
-/// How many turns are taken between two looks at the mail and the clock.
-pub(super) const TURNS: usize = 64;
 /// Queues longer than this are loaded early.
 pub(super) const FITS_CACHE: usize = 512;
 /// How many turns before its own a coroutine is loaded; what it knows of it, twice as many.
@@ -42,7 +41,7 @@ impl Core {
         self.read_messages();
         loop {
             self.window.loops();
-            self.attached.set(0);
+            self.turns.looked();
             self.read_mail();
             self.fire_timers();
             self.attention.poll_if_due(self.roughly_now());
@@ -159,12 +158,9 @@ impl Core {
     #[inline(always)]
     fn take_turns(&self, co: Co, turn: usize) -> usize {
         let hands = if self.team.is_none() { TURNS - 1 - turn } else { 1 - turn % 2 };
-        self.hands.set(hands);
-        let attached = self.attached.get();
+        let begun = self.turns.begin(hands);
         self.take_turn(co);
-        let taken = hands - self.hands.replace(0);
-        // Turns that were attached are turns; those before a look meanwhile are not counted any more.
-        taken + self.attached.get().saturating_sub(attached)
+        self.turns.end(begun)
     }
 
     /// Who has the next turn: by turns a movable future that was woken, and someone else: who is

@@ -2,7 +2,7 @@
 //!
 //! Turns begin and end in the core's loop. Where nothing has to be looked at between two of them, the
 //! one that leaves hands on to the next itself: one switch instead of two. The loop then sees the
-//! second come back from where it sent the first ([`Core::hands`] says how often in a row).
+//! second come back from where it sent the first ([`super::turns`] counts how often in a row).
 
 use core::task::{Context, Poll};
 use std::sync::Arc;
@@ -59,7 +59,7 @@ impl Core {
     /// again.
     #[inline(always)]
     pub(super) fn leave(&self, inside: &Inside<'_>) {
-        if self.hands.get() > 0
+        if self.turns.may_hand_on()
             && let Some(next) = self.next_at_hand(inside.co)
         {
             self.hand_on(inside, next);
@@ -80,7 +80,7 @@ impl Core {
     /// Ends the turn of the running coroutine and begins that of the next one, without the loop.
     #[inline(always)]
     fn hand_on(&self, inside: &Inside<'_>, task: &Task) {
-        self.hands.set(self.hands.get() - 1);
+        self.turns.hand_on();
         self.entry.running.set(Running::Nobody);
         self.check();
         let Some(co) = self.pick() else { return inside.leave() };
