@@ -107,10 +107,7 @@ impl Core {
     fn take_out(&self, co: Co, task: &Task) {
         match &*task.sink.borrow() {
             Some(inbox) if task.has_sink.get() => inbox.forget(co),
-            _ => {
-                self.queue.borrow_mut().forget(co);
-                self.ready.set(self.ready.get() - 1);
-            }
+            _ => self.ready.forget(co),
         }
     }
 

@@ -13,7 +13,6 @@ use core::cell::Cell;
 use std::collections::HashSet;
 
 use super::Core;
-use super::queue::Queue;
 use crate::raw::entered::Running;
 use crate::{Co, State};
 
@@ -81,17 +80,17 @@ impl Core {
             running == Running::Nobody,
             "K3: core {number} is between two turns, but runs {running:?}"
         );
-        let (ready, parked, live) = (self.ready.get(), self.tasks.parked.all(), self.tasks.live());
-        if let Queue::Fifo(queue) = &*self.queue.borrow() {
-            let length = queue.len();
+        let (ready, parked, live) =
+            (self.ready.length(), self.tasks.parked.all(), self.tasks.live());
+        if let Some(length) = self.ready.length_of_order() {
             assert!(
                 length == ready,
                 "F38: {length} are in the queue of core {number}, where {ready} are ready"
             );
         }
-        let guests = self.guests.borrow().len();
+        let movables = self.ready.movables();
         assert!(
-            ready + parked <= live + guests,
+            ready + parked <= live + movables,
             "K5: core {number} has {live} coroutines, but {ready} ready and {parked} parked ones"
         );
     }
@@ -115,12 +114,12 @@ impl Core {
         assert!(all == live, "K5: core {number} has {all} coroutines, but counts {live}");
         let counted = self.tasks.parked.all();
         assert!(counted == parked, "K5: core {number} has {parked} parked, but counts {counted}");
-        let (counted, found) = (self.ready.get(), ready.len() + self.guests.borrow().len());
+        let (counted, found) = (self.ready.length(), ready.len() + self.ready.movables());
         assert!(counted == found, "K5: core {number} has {found} ready, but counts {counted}");
-        if let Queue::Fifo(queue) = &*self.queue.borrow() {
+        if let Some(queue) = self.ready.in_order() {
             for co in queue {
                 assert!(
-                    ready.remove(co),
+                    ready.remove(&co),
                     "F38: {co} is in the queue of core {number} twice, or is not ready"
                 );
             }

@@ -145,7 +145,7 @@ impl Core {
 
     /// The timer that fires next; which of those that are due at the same time, a policy says.
     fn take_due(&self) -> Option<(Time, Co)> {
-        if !self.is_policed.get() {
+        if !self.ready.is_policed() {
             return self.clock.timers.borrow_mut().pop_due();
         }
         let ties = self.clock.due_now();

@@ -17,13 +17,14 @@ mod check;
 mod chores;
 mod clock;
 mod ends;
-mod guests;
 mod listen;
 mod mail;
+mod movable;
 mod parked;
 mod policed;
 mod preempt;
 mod queue;
+mod ready;
 mod run;
 mod shortage;
 mod slices;
@@ -39,7 +40,6 @@ pub(crate) use tasks::{About, Exit, Task};
 
 use core::any::Any;
 use core::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ use self::chores::Chores;
 use self::clock::Clock;
 use self::ends::Ends;
 use self::mail::Mail;
-use self::queue::Queue;
+use self::ready::ReadyQueue;
 use self::shortage::Shortage;
 use self::slices::Slices;
 use self::tasks::Tasks;
@@ -63,7 +63,7 @@ use crate::mailbox::{self, Message};
 use crate::options::{Launch, Start};
 use crate::policy::{Candidate, Choice, ChoiceKind, Hint, Policy, Why};
 use crate::raw::entered::{Entry, Inside};
-use crate::system::{Movable, Team, Unstarted};
+use crate::system::{Team, Unstarted};
 use crate::window::{Title, Window};
 use crate::{Co, Object, Outcome, Platform, Reason, SpawnError, State, Time, Wake};
 use crate::{user, world};
@@ -79,13 +79,7 @@ pub(crate) struct Core {
     /// What other threads ask of it.
     pub(crate) mail: Mail,
     pub(crate) tasks: Tasks,
-    queue: StateCell<Queue>,
-    /// A policy decides who runs next.
-    is_policed: Cell<bool>,
-    /// How many calls of the policy have not returned.
-    policy_calls: Cell<u32>,
-    /// How many are in the queue.
-    ready: Cell<usize>,
+    ready: ReadyQueue,
     turns: Turns,
     /// When it had no stack for a coroutine.
     shortage: Shortage,
@@ -103,8 +97,6 @@ pub(crate) struct Core {
     pub(crate) ends: Ends,
     /// The other cores of its system.
     pub(crate) team: Option<Membership>,
-    /// Movable futures that are ready here, by its policy.
-    guests: StateCell<HashMap<Co, Arc<Movable>>>,
     /// What other threads see of it.
     pub(crate) window: Arc<Window>,
     checks: Checks,
@@ -169,10 +161,7 @@ impl Core {
             entry: Entry::new(),
             mail: Mail::new(address),
             tasks: Tasks::new(mailbox.number, address.generation),
-            is_policed: Cell::new(policy.is_some()),
-            policy_calls: Cell::new(0),
-            queue: StateCell::new(Queue::new(policy, steps)),
-            ready: Cell::new(0),
+            ready: ReadyQueue::new(policy, steps),
             turns: Turns::default(),
             shortage: Shortage::default(),
             clock: Clock::new(platform, now, is_virtual),
@@ -185,7 +174,6 @@ impl Core {
             counts: Cell::default(),
             ends: Ends::new(),
             team,
-            guests: StateCell::default(),
             window,
             checks: Checks::default(),
         }
@@ -205,7 +193,7 @@ impl Core {
 
     /// Whether nobody but whoever runs can run.
     pub(crate) fn is_alone(&self) -> bool {
-        self.ready.get() == 0
+        self.ready.is_empty()
     }
 
     /// Names its system.
@@ -250,7 +238,7 @@ impl Core {
             start => {
                 let hint = if start == Start::Eager { Hint::Front } else { launch.hint };
                 if self.make_ready(co, task, Why::Spawned, hint) {
-                    self.queue.borrow_mut().woke(co);
+                    self.ready.woke(co);
                 }
             }
         }
@@ -292,12 +280,11 @@ impl Core {
     /// Puts a coroutine that is ready into the core's own queue. Whether that is a policy's.
     #[inline(always)]
     fn enqueue(&self, co: Co, why: Why, hint: Hint) -> bool {
-        self.ready.set(self.ready.get() + 1);
-        self.queue.borrow_mut().ready(co, why, hint, || self.roughly_now());
+        self.ready.add(co, why, hint, || self.roughly_now());
         if leno_context::is_planted("scope-leaves-early") {
             self.tell_policy();
         }
-        self.is_policed.get()
+        self.ready.is_policed()
     }
 
     /// Gives a coroutine of this core its permit: it goes on now, or does not park next time. Whether it
@@ -317,7 +304,7 @@ impl Core {
         };
         let is_policy = self.make_ready(co, task, why, hint);
         if is_policy {
-            self.queue.borrow_mut().woke(co);
+            self.ready.woke(co);
         }
         is_policy
     }
@@ -326,7 +313,7 @@ impl Core {
     /// is no place to exit: what the coroutine was doing is done.
     #[cold]
     pub(crate) fn give_way(&self, inside: &Inside<'_>) {
-        let Some(woken) = self.queue.borrow_mut().take_woken() else { return };
+        let Some(woken) = self.ready.take_woken() else { return };
         if self.tell_policy() {
             inside.check_after_hook();
         }
@@ -339,7 +326,7 @@ impl Core {
             return;
         }
         inside.check_after_hook();
-        self.queue.borrow_mut().prefer(woken);
+        self.ready.prefer(woken);
         self.give_turn(inside);
     }
 
@@ -440,7 +427,7 @@ impl Core {
     /// The running coroutine is ready, and leaves.
     #[inline(always)]
     fn give_turn(&self, inside: &Inside<'_>) {
-        if self.is_policed.get() && !inside.task.has_sink.get() {
+        if self.ready.is_policed() && !inside.task.has_sink.get() {
             return self.yield_to_policy(inside);
         }
         self.make_ready(inside.co, inside.task, Why::Yielded, Hint::Back);

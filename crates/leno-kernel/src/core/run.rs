@@ -11,10 +11,6 @@ use crate::ledger::Verdict;
 use crate::system::{Movable, Work};
 use crate::{Co, Outcome, Reason, State, Time, io, system, world};
 
-/// Queues longer than this are loaded early.
-pub(super) const FITS_CACHE: usize = 512;
-/// How many turns before its own a coroutine is loaded; what it knows of it, twice as many.
-pub(super) const AHEAD: usize = 8;
 /// How long a core listens before it sleeps.
 const SPIN: Duration = Duration::from_micros(20);
 
@@ -120,7 +116,7 @@ impl Core {
             }
             if self.attention.is_on() {
                 io::poll_all();
-                if self.ready.get() > 0 {
+                if !self.ready.is_empty() {
                     return true;
                 }
             }
@@ -132,16 +128,16 @@ impl Core {
     /// can. With a policy all, so that it can decide.
     fn adopt(&self) {
         let Some(Membership { team, place }) = &self.team else { return };
-        let limit = if self.is_policed.get() { usize::MAX } else { 1 };
+        let limit = if self.ready.is_policed() { usize::MAX } else { 1 };
         team.take(*place, limit, |work| match work {
             Work::Closure(closure) => self.adopt_closure(closure),
             Work::Movable(movable) => {
-                self.welcome(movable).into_iter().for_each(|movable| self.run_movable(movable));
+                self.take_in(movable).into_iter().for_each(|movable| self.run_movable(movable));
             }
         });
         if limit > 1 {
             while let Some(movable) = team.take_woken(*place) {
-                self.welcome(movable);
+                self.take_in(movable);
             }
         }
         // Also those that were spawned since the system began to stop.
@@ -168,7 +164,7 @@ impl Core {
     #[inline(always)]
     fn next(&self, turn: usize) -> Option<Next> {
         if let Some(own) = &self.team
-            && (turn.is_multiple_of(2) || self.ready.get() == 0)
+            && (turn.is_multiple_of(2) || self.ready.is_empty())
             && let Some(movable) = self.take_from_pile(own, turn)
         {
             return Some(Next::Movable(movable));
@@ -182,12 +178,12 @@ impl Core {
         if turn.is_multiple_of(2)
             && let Some(movable) = team.take_woken(place)
         {
-            return self.welcome(movable);
+            return self.take_in(movable);
         }
-        if self.ready.get() > 0 || !team.has_work(place) {
+        if !self.ready.is_empty() || !team.has_work(place) {
             return None;
         }
-        if self.is_policed.get() {
+        if self.ready.is_policed() {
             self.adopt();
             return None;
         }
@@ -196,23 +192,20 @@ impl Core {
                 self.adopt_closure(closure);
                 None
             }
-            Some(Work::Movable(movable)) => self.welcome(movable),
-            None => team.take_woken(place).and_then(|movable| self.welcome(movable)),
+            Some(Work::Movable(movable)) => self.take_in(movable),
+            None => team.take_woken(place).and_then(|movable| self.take_in(movable)),
         }
     }
 
-    /// Who runs next. In a long queue those who run soon are in no cache: starts loading them.
+    /// Takes out of the queue who runs next. In a long queue those who run soon are in no cache: starts loading them.
     #[inline(always)]
     pub(super) fn pick(&self) -> Option<Co> {
-        if self.is_policed.get() {
-            return self.ask_policy();
+        if !self.ready.is_policed() {
+            return self.ready.take_first(|later, soon| self.load_early(later, soon));
         }
-        let mut queue = self.queue.borrow_mut();
-        let next = queue.pick();
-        if self.ready.get() > FITS_CACHE {
-            self.load_early(queue.peek(2 * AHEAD), queue.peek(AHEAD));
-        }
-        next
+        let picked = self.ask_policy()?;
+        self.ready.take_picked();
+        Some(picked)
     }
 
     /// Starts loading those who run later, and soon.
@@ -229,7 +222,7 @@ impl Core {
     /// Whether someone is ready, mail has come, a sink has gone, or something has not started.
     pub(super) fn is_busy(&self) -> bool {
         self.mail.bell().is_rung()
-            || self.ready.get() > 0
+            || !self.ready.is_empty()
             || self.chores.are_due()
             || self.team.as_ref().is_some_and(|own| own.team.has_work(own.place))
     }

@@ -72,7 +72,7 @@ impl Core {
         if !self.tasks.iter().any(|(_, task)| !task.seat.is_free()) {
             return false;
         }
-        let is_awake = self.ready.get() > 0
+        let is_awake = !self.ready.is_empty()
             || self.team.is_some()
             || self.is_open()
             || self.mail.bell().is_rung();

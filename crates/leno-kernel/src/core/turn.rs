@@ -21,8 +21,7 @@ impl Core {
     /// Runs a ready coroutine until it parks, yields or ends.
     #[inline(always)]
     pub(super) fn take_turn(&self, co: Co) {
-        self.ready.set(self.ready.get() - 1);
-        let Some(task) = self.tasks.get(co) else { return self.take_turn_of_guest(co) };
+        let Some(task) = self.tasks.get(co) else { return self.take_turn_of_movable(co) };
         self.run(co, task);
         self.check();
     }
@@ -71,7 +70,7 @@ impl Core {
     /// Who would be picked next, if it is another one, with a stack; not if code of a user decides that.
     #[inline(always)]
     fn next_at_hand(&self, own: Co) -> Option<&Task> {
-        let co = self.queue.borrow().first_come().filter(|co| *co != own)?;
+        let co = self.ready.first().filter(|co| *co != own)?;
         let task = self.tasks.get(co)?;
         let is_at_hand = !task.seat.is_free() && !std::thread::panicking();
         is_at_hand.then_some(task)
@@ -84,7 +83,6 @@ impl Core {
         self.entry.running.set(Running::Nobody);
         self.check();
         let Some(co) = self.pick() else { return inside.leave() };
-        self.ready.set(self.ready.get() - 1);
         self.log(Some(co), || What::Runs);
         task.become_(State::Running);
         self.check_picked(co);

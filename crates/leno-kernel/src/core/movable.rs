@@ -1,7 +1,7 @@
 //! Turns of movable futures, which any core of a team may take.
 //!
 //! First come, first served, a core takes one from a pile and polls it at once: until then others can
-//! take it. With a policy it is a *guest* of the core from the moment that it is taken: the policy
+//! take it. With a policy it is in the core's queue from the moment that it is taken: the policy
 //! knows it by its name, and decides when its turn comes. After its turn it is nobody's again.
 
 use std::sync::Arc;
@@ -17,9 +17,9 @@ use crate::system::{Movable, Turn};
 use crate::{Co, Name, Outcome, Reason};
 
 impl Core {
-    /// Whether it has neither coroutines nor guests.
+    /// Whether it has neither coroutines nor movable futures.
     pub(crate) fn is_empty(&self) -> bool {
-        self.tasks.live() == 0 && self.guests.borrow().is_empty()
+        self.tasks.live() == 0 && self.ready.movables() == 0
     }
 
     /// What wakes whoever is running here.
@@ -40,8 +40,8 @@ impl Core {
     }
 
     /// A movable future from a pile: to be run now, or, with a policy, when that says so.
-    pub(super) fn welcome(&self, movable: Arc<Movable>) -> Option<Arc<Movable>> {
-        if !self.is_policed.get() {
+    pub(super) fn take_in(&self, movable: Arc<Movable>) -> Option<Arc<Movable>> {
+        if !self.ready.is_policed() {
             return Some(movable);
         }
         let (why, hint) = match movable.is_new() {
@@ -49,19 +49,14 @@ impl Core {
             true => (Why::Spawned, movable.hint),
             false => (Why::Unparked, Hint::Back),
         };
-        self.ready.set(self.ready.get() + 1);
-        let co = movable.co;
-        let before = self.guests.borrow_mut().insert(co, movable);
-        drop(before);
-        self.queue.borrow_mut().ready(co, why, hint, || self.roughly_now());
+        self.ready.add_movable(movable, why, hint, || self.roughly_now());
         None
     }
 
     /// The turn of one that a policy has given back and that is none of the core's own.
     #[cold]
-    pub(super) fn take_turn_of_guest(&self, co: Co) {
-        let guest = self.guests.borrow_mut().remove(&co);
-        match guest {
+    pub(super) fn take_turn_of_movable(&self, co: Co) {
+        match self.ready.take_movable(co) {
             Some(movable) => self.run_movable(movable),
             None => debug_assert!(false, "{co} was picked, which is not ready"),
         }
@@ -124,7 +119,7 @@ impl Core {
             let why = if movable.exits() { Why::Exit } else { Why::Unparked };
             What::Woke { co: movable.co, why }
         });
-        let is_at_hand = running == Running::Nobody && self.ready.get() == 0;
+        let is_at_hand = running == Running::Nobody && self.ready.is_empty();
         team.add_woken(Some(*place), movable, is_at_hand);
     }
 }
