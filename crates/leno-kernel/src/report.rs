@@ -59,12 +59,12 @@ pub struct Report {
 impl Core {
     /// What has become of its coroutines so far. Takes the failures.
     pub(crate) fn report(&self) -> Report {
-        Report { failures: self.ends.take_failures(), ..self.survey(Depth::States) }
+        Report { failures: self.endings.take_failures(), ..self.survey(Depth::States) }
     }
 
     /// A report has come too late for whoever has asked for it: its failures are for the next one.
     pub(crate) fn take_back(&self, report: Report) {
-        self.ends.put_failures_back(report.failures);
+        self.endings.put_failures_back(report.failures);
     }
 
     /// The same without failures, which stay.

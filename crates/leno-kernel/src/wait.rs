@@ -324,7 +324,7 @@ pub fn cancel(co: Co) {
 fn send(co: Co, message: Message) {
     // The calling core's own team need not be looked up.
     let answered = entered::with_team(co.core(), |core| {
-        core.team.as_ref().into_iter().for_each(|own| own.team.answer(&message));
+        core.membership.team().into_iter().for_each(|team| team.answer(&message));
     });
     if answered.is_none() {
         mailbox::of(co.core()).send(message);

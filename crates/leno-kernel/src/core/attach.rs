@@ -26,7 +26,7 @@ struct Under<'a> {
 impl Drop for Under<'_> {
     fn drop(&mut self) {
         self.core.turns.go_on(self.hands);
-        self.core.ends.set(self.outcome);
+        self.core.endings.set(self.outcome);
         self.core.entry.running.set(self.running);
         if let (Some(caller), Some(co)) = (self.caller, self.running.co()) {
             self.core.window.runs(co);
@@ -65,7 +65,7 @@ impl Core {
     fn run_attached(&self, co: Co, task: &Task) -> Back {
         self.on_top(co, || self.run(co, task));
         // Its slot may be another's by now: dropping its result is user code, which may spawn.
-        let Some(task) = self.tasks.get(co) else { return Back::Ended(self.ends.last()) };
+        let Some(task) = self.tasks.get(co) else { return Back::Ended(self.endings.last()) };
         match task.state() {
             State::Finished(outcome) => Back::Ended(outcome),
             State::Parked(reason) => Back::Parked(reason),
@@ -85,7 +85,7 @@ impl Core {
         }
         // Its turn ends here, and not with someone else's.
         let hands = self.turns.hold();
-        let outcome = self.ends.take();
+        let outcome = self.endings.take();
         let under = Under { core: self, running, hands, outcome, caller };
         // Whoever runs on top comes back here: neither it nor what it calls leaves a generator, or a member
         // of a ring, in which the calling code is.

@@ -100,9 +100,9 @@ impl Core {
     /// Ends what is a user's and is left, before the core goes.
     pub(crate) fn dispose(&self) {
         self.drop_policy();
-        user::dispose(self.lodger.take());
+        user::dispose(self.membership.extend(None));
         self.chores.wakers.take().into_iter().for_each(user::dispose);
         drop(self.chores.complaint());
-        self.ends.dispose();
+        self.endings.dispose();
     }
 }

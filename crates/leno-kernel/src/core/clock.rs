@@ -1,12 +1,12 @@
 //! A core's time: its platform's clock, what that last said, and who is to be woken when.
 //!
 //! The platform's clock may be slow, and it may be code of a user. So the loop asks it once for some turns, and what
-//! happens between two looks happened at the time of the first ([`Clock::roughly`]).
+//! happens between two looks happened at the time of the first ([`CoreClock::roughly`]).
 //!
 //! Invariants:
 //! - `looked` is what the platform's clock has said last; it never goes back if that does not, which a platform promises.
 //! - The clock of a user is asked by the loop, between turns, and for code that asks for the time itself; never in the
-//!   middle of an operation ([`Clock::in_operation`]).
+//!   middle of an operation ([`CoreClock::in_operation`]).
 //! - A timer that fires is taken out first: who is woken by it finds it gone.
 //!
 //! Not here: the wheel in which timers are kept ([`crate::timers`]).
@@ -20,7 +20,7 @@ use crate::timers::{TimerKey, Timers};
 use crate::{Co, Platform, Time};
 
 /// See the module.
-pub(crate) struct Clock {
+pub(crate) struct CoreClock {
     platform: Rc<dyn Platform>,
     /// Whether time is virtual, as the platform has said once.
     is_virtual: bool,
@@ -31,10 +31,10 @@ pub(crate) struct Clock {
     timers: StateCell<Timers<Co>>,
 }
 
-impl Clock {
+impl CoreClock {
     /// That of a platform on which it is `now`.
-    pub(super) fn new(platform: Box<dyn Platform>, now: Time, is_virtual: bool) -> Clock {
-        Clock {
+    pub(super) fn new(platform: Box<dyn Platform>, now: Time, is_virtual: bool) -> CoreClock {
+        CoreClock {
             platform: platform.into(),
             is_virtual,
             is_foreign: false,

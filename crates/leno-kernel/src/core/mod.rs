@@ -16,9 +16,10 @@ mod body;
 mod check;
 mod chores;
 mod clock;
-mod ends;
+mod endings;
 mod listen;
 mod mail;
+mod membership;
 mod movable;
 mod parked;
 mod policed;
@@ -35,19 +36,20 @@ mod turns;
 pub(crate) use body::Body;
 pub(crate) use leno_context::user::StateCell;
 pub use listen::{bell_to_listen_at, listen, listen_at};
+pub(crate) use membership::TeamPlace;
 pub(crate) use run::Stop;
 pub(crate) use tasks::{About, Exit, Task};
 
-use core::any::Any;
 use core::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
 use self::check::Checks;
 use self::chores::Chores;
-use self::clock::Clock;
-use self::ends::Ends;
+use self::clock::CoreClock;
+use self::endings::Endings;
 use self::mail::Mail;
+use self::membership::Membership;
 use self::ready::ReadyQueue;
 use self::shortage::Shortage;
 use self::slices::Slices;
@@ -63,19 +65,16 @@ use crate::mailbox::{self, Message};
 use crate::options::{Launch, Start};
 use crate::policy::{Candidate, Choice, ChoiceKind, Hint, Policy, Why};
 use crate::raw::entered::{Entry, Inside};
-use crate::system::{Team, Unstarted};
+use crate::system::Unstarted;
 use crate::window::{Title, Window};
-use crate::{Co, Object, Outcome, Platform, Reason, SpawnError, State, Time, Wake};
+use crate::{Co, Outcome, Platform, Reason, SpawnError, State, Time, Wake};
 use crate::{user, world};
 
 /// See the module.
 pub(crate) struct Core {
     slices: Slices,
-    /// Names its system, unless its team does.
-    system: Object,
+    pub(crate) membership: Membership,
     pub(crate) entry: Entry,
-    /// What a layer above keeps with the system.
-    pub(crate) lodger: RefCell<Option<Rc<dyn Any>>>,
     /// What other threads ask of it.
     pub(crate) mail: Mail,
     pub(crate) tasks: Tasks,
@@ -83,7 +82,7 @@ pub(crate) struct Core {
     turns: Turns,
     /// When it had no stack for a coroutine.
     shortage: Shortage,
-    pub(crate) clock: Clock,
+    pub(crate) clock: CoreClock,
     pub(crate) attention: Attention,
     /// What has happened, if that is written down.
     pub(crate) events: Option<Rc<Ring>>,
@@ -91,12 +90,8 @@ pub(crate) struct Core {
     pub(crate) ledger: Rc<RefCell<Ledger>>,
     /// User code to be called by the loop.
     pub(crate) chores: Chores,
-    /// Whoever is spawned now ends before it starts.
-    pub(crate) is_stopping: Cell<bool>,
     pub(crate) counts: Cell<Counts>,
-    pub(crate) ends: Ends,
-    /// The other cores of its system.
-    pub(crate) team: Option<Membership>,
+    pub(crate) endings: Endings,
     /// What other threads see of it.
     pub(crate) window: Arc<Window>,
     checks: Checks,
@@ -110,16 +105,10 @@ pub(crate) struct Parts {
     pub(crate) steps: Option<world::Steps>,
     /// What has happened, if that is written down.
     pub(crate) log: Option<Rc<Ring>>,
-    pub(crate) team: Option<Membership>,
+    pub(crate) team: Option<TeamPlace>,
     pub(crate) title: Arc<Title>,
     /// Whether its coroutines may be attached with a budget.
     pub(crate) is_preemptive: bool,
-}
-
-/// A core's place in a team.
-pub(crate) struct Membership {
-    pub(crate) team: Arc<Team>,
-    pub(crate) place: usize,
 }
 
 /// What has happened on a core so far.
@@ -156,24 +145,21 @@ impl Core {
             world::count_log(true);
         }
         Core {
-            system: Object::local(),
-            lodger: RefCell::new(None),
+            membership: Membership::new(team),
             entry: Entry::new(),
             mail: Mail::new(address),
             tasks: Tasks::new(mailbox.number, address.generation),
             ready: ReadyQueue::new(policy, steps),
             turns: Turns::default(),
             shortage: Shortage::default(),
-            clock: Clock::new(platform, now, is_virtual),
+            clock: CoreClock::new(platform, now, is_virtual),
             attention: Attention::default(),
             events: log,
             slices: Slices::new(is_preemptive),
             ledger: Rc::default(),
             chores: Chores::default(),
-            is_stopping: Cell::new(false),
             counts: Cell::default(),
-            ends: Ends::new(),
-            team,
+            endings: Endings::new(),
             window,
             checks: Checks::default(),
         }
@@ -194,11 +180,6 @@ impl Core {
     /// Whether nobody but whoever runs can run.
     pub(crate) fn is_alone(&self) -> bool {
         self.ready.is_empty()
-    }
-
-    /// Names its system.
-    pub(crate) fn system(&self) -> Object {
-        self.team.as_ref().map_or(self.system, |own| own.team.name)
     }
 
     #[inline(always)]
@@ -225,7 +206,8 @@ impl Core {
             What::Spawned { co, name: about.name.clone(), site: about.site }
         });
         let (unparked, cancelled) = waited_for_by.adopted(co);
-        let is_stopping = self.is_stopping() && !leno_context::is_planted("stop-respawns");
+        let is_stopping =
+            self.membership.is_stopping() && !leno_context::is_planted("stop-respawns");
         let cancelled = cancelled || is_stopping;
         task.borrows.set(launch.borrows);
         task.permit.set(unparked);
@@ -334,9 +316,9 @@ impl Core {
     #[cold]
     fn unpark_movable(&self, co: Co) -> bool {
         if co.core() != self.number()
-            && let Some(own) = &self.team
+            && let Some(team) = self.membership.team()
         {
-            own.team.answer(&Message::Unpark(co));
+            team.answer(&Message::Unpark(co));
         }
         false
     }
@@ -432,11 +414,6 @@ impl Core {
         }
         self.make_ready(inside.co, inside.task, Why::Yielded, Hint::Back);
         self.leave(inside);
-    }
-
-    /// Whether whoever is spawned ends before it starts.
-    fn is_stopping(&self) -> bool {
-        self.is_stopping.get() || self.team.as_ref().is_some_and(|own| own.team.is_stopping())
     }
 
     /// The first generation of its coroutines: no other core with its number has the same.

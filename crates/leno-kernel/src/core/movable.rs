@@ -9,7 +9,7 @@ use std::task::Waker;
 
 use leno_context::user::Panic;
 
-use super::{Core, Membership};
+use super::{Core, TeamPlace};
 use crate::log::What;
 use crate::policy::{Hint, Why};
 use crate::raw::entered::Running;
@@ -27,14 +27,14 @@ impl Core {
         if let Some(task) = self.tasks.get(co) {
             return Some(task.waker(co));
         }
-        self.team.as_ref()?.team.movables.get(co).map(Waker::from)
+        self.membership.team()?.movables.get(co).map(Waker::from)
     }
 
     /// What whoever is running here is called.
     pub(crate) fn name_of(&self, co: Co) -> Name {
-        match (self.tasks.get(co), &self.team) {
+        match (self.tasks.get(co), self.membership.team()) {
             (Some(task), _) => task.about.borrow().name.clone(),
-            (None, Some(own)) => own.team.name_of(co),
+            (None, Some(team)) => team.name_of(co),
             (None, None) => Name::NONE,
         }
     }
@@ -89,15 +89,15 @@ impl Core {
 
     fn movable_ended(&self, movable: &Movable, panicked: Option<Panic>) {
         let co = movable.co;
-        let mut outcome = self.ends.take().unwrap_or(Outcome::Exited);
+        let mut outcome = self.endings.take().unwrap_or(Outcome::Exited);
         if let Some(panic) = panicked {
             outcome = Outcome::Panicked;
             let name = movable.about.name.clone();
             self.failed(co, name, panic);
         }
         self.count_end(co, outcome);
-        let own = self.team.as_ref().expect("it was taken from a pile");
-        own.team.movables.remove(co);
+        let team = self.membership.team().expect("it was taken from a pile");
+        team.movables.remove(co);
         self.pass_exit_on();
     }
 
@@ -113,7 +113,7 @@ impl Core {
 
     /// Puts a movable future of its team that was woken on its pile.
     pub(crate) fn put_on_pile(&self, movable: Arc<Movable>) {
-        let Some(Membership { team, place }) = &self.team else { return };
+        let Some(TeamPlace { team, place }) = self.membership.place() else { return };
         let running = self.entry.running.get();
         self.log(running.co(), || {
             let why = if movable.exits() { Why::Exit } else { Why::Unparked };

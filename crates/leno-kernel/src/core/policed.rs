@@ -114,7 +114,7 @@ impl Core {
     #[cold]
     pub(super) fn raise_complaint(&self) {
         let Some(panic) = self.chores.complaint() else { return };
-        if self.team.is_none() {
+        if !self.membership.has_team() {
             panic.resume();
         }
         self.failed_itself("the policy", panic);

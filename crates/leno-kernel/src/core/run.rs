@@ -6,7 +6,7 @@ use std::sync::Arc;
 use leno_context::unwind;
 
 use super::turns::TURNS;
-use super::{Core, Exit, Membership, Task};
+use super::{Core, Exit, Task, TeamPlace};
 use crate::ledger::Verdict;
 use crate::system::{Movable, Work};
 use crate::{Co, Outcome, Reason, State, Time, io, system, world};
@@ -66,7 +66,7 @@ impl Core {
                 return Stop::Done;
             }
             let deadline = self.clock.next_timer();
-            if let Some(Membership { team, place }) = &self.team {
+            if let Some(TeamPlace { team, place }) = self.membership.place() {
                 if team.is_stopping() {
                     self.refuse_circle();
                 }
@@ -127,7 +127,7 @@ impl Core {
     /// Takes the oldest of those that were spawned and have not started; what it does not take, others
     /// can. With a policy all, so that it can decide.
     fn adopt(&self) {
-        let Some(Membership { team, place }) = &self.team else { return };
+        let Some(TeamPlace { team, place }) = self.membership.place() else { return };
         let limit = if self.ready.is_policed() { usize::MAX } else { 1 };
         team.take(*place, limit, |work| match work {
             Work::Closure(closure) => self.adopt_closure(closure),
@@ -153,7 +153,7 @@ impl Core {
     /// something else to look at. Says how many these were.
     #[inline(always)]
     fn take_turns(&self, co: Co, turn: usize) -> usize {
-        let hands = if self.team.is_none() { TURNS - 1 - turn } else { 1 - turn % 2 };
+        let hands = if self.membership.has_team() { 1 - turn % 2 } else { TURNS - 1 - turn };
         let begun = self.turns.begin(hands);
         self.take_turn(co);
         self.turns.end(begun)
@@ -163,7 +163,7 @@ impl Core {
     /// ready here, or, if nobody is, what was spawned last.
     #[inline(always)]
     fn next(&self, turn: usize) -> Option<Next> {
-        if let Some(own) = &self.team
+        if let Some(own) = self.membership.place()
             && (turn.is_multiple_of(2) || self.ready.is_empty())
             && let Some(movable) = self.take_from_pile(own, turn)
         {
@@ -173,7 +173,7 @@ impl Core {
     }
 
     #[inline(always)]
-    fn take_from_pile(&self, own: &Membership, turn: usize) -> Option<Arc<Movable>> {
+    fn take_from_pile(&self, own: &TeamPlace, turn: usize) -> Option<Arc<Movable>> {
         let (team, place) = (&own.team, own.place);
         if turn.is_multiple_of(2)
             && let Some(movable) = team.take_woken(place)
@@ -224,7 +224,7 @@ impl Core {
         self.mail.bell().is_rung()
             || !self.ready.is_empty()
             || self.chores.are_due()
-            || self.team.as_ref().is_some_and(|own| own.team.has_work(own.place))
+            || self.membership.has_work()
     }
 
     /// What others may know of it while it rests.

@@ -73,7 +73,7 @@ impl Core {
             return false;
         }
         let is_awake = !self.ready.is_empty()
-            || self.team.is_some()
+            || self.membership.has_team()
             || self.is_open()
             || self.mail.bell().is_rung();
         // Each of those that have none has a timer.

@@ -165,31 +165,31 @@ impl Core {
 
     /// Ends a coroutine by dropping its body; whoever waits for it learns by that.
     pub(super) fn drop_body(&self, co: Co, task: &Task, body: Body) {
-        let outcome = self.ends.take();
+        let outcome = self.endings.take();
         self.entry.running.set(Running::Future(co));
         if leno_context::is_planted("body-unwinds") {
             drop(body);
             self.entry.running.set(Running::Nobody);
-            self.ends.set(outcome);
+            self.endings.set(outcome);
             return self.ended(co, task);
         }
         let dropped = user::try_dispose(body);
         self.entry.running.set(Running::Nobody);
-        self.ends.set(outcome);
+        self.endings.set(outcome);
         let Err(panic) = dropped else { return self.ended(co, task) };
         if is_exit(&panic) {
             // That of the code around the core's loop.
             self.ended(co, task);
             panic.resume();
         }
-        self.ends.set(Some(outcome.unwrap_or(Outcome::Panicked)));
+        self.endings.set(Some(outcome.unwrap_or(Outcome::Panicked)));
         self.failed(co, self.name_of(co), panic);
         self.ended(co, task);
     }
 
     /// A coroutine has ended; its body has told [`Core::set_outcome`] how, unless it was dropped.
     fn ended(&self, co: Co, task: &Task) {
-        let outcome = self.ends.take().unwrap_or_else(|| task.exit.get().outcome());
+        let outcome = self.endings.take().unwrap_or_else(|| task.exit.get().outcome());
         self.count_end(co, outcome);
         task.become_(State::Finished(outcome));
         if task.has_sink.get() {
@@ -198,7 +198,7 @@ impl Core {
         let name = task.name_to_blame();
         let result = self.tasks.remove(co);
         self.drop_result(co, name, result);
-        self.ends.set_last(outcome);
+        self.endings.set_last(outcome);
         self.pass_exit_on();
     }
 

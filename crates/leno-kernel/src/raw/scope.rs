@@ -165,7 +165,8 @@ impl Children {
     /// Takes the panics of children that the core has kept, because nobody waited for them.
     fn collect(&self) {
         let spawned = self.spawned.borrow().clone();
-        let failures = entered::with_core(self.core, |core| core.ends.take_failures_of(&spawned));
+        let failures =
+            entered::with_core(self.core, |core| core.endings.take_failures_of(&spawned));
         for failure in failures.into_iter().flatten() {
             self.failed(failure.payload);
         }
@@ -428,11 +429,11 @@ impl Guard {
                 Here::Future(core, co) => (core, co),
                 Here::Thread | Here::Virtual(_) => return (None, None),
             };
-            (core.ends.take(), core.tasks.get(co).and_then(|task| task.take_adoption()))
+            (core.endings.take(), core.tasks.get(co).and_then(|task| task.take_adoption()))
         });
         let dropped = user::try_dispose(adoption);
         // Others may have run meanwhile, and ended.
-        entered::with_core(self.0.core, |core| core.ends.set(outcome));
+        entered::with_core(self.0.core, |core| core.endings.set(outcome));
         if let Err(panic) = dropped {
             self.0.failed(panic);
         }

@@ -19,7 +19,7 @@ use crate::user::Panic;
 use crate::{Co, Name, Outcome, world};
 
 /// See the module.
-pub(crate) struct Ends {
+pub(crate) struct Endings {
     /// How the running body has ended.
     running: Cell<Option<Outcome>>,
     /// How the coroutine did that has ended last.
@@ -31,9 +31,9 @@ pub(crate) struct Ends {
     failures: StateCell<Vec<Failure>>,
 }
 
-impl Ends {
-    pub(super) fn new() -> Ends {
-        Ends {
+impl Endings {
+    pub(super) fn new() -> Endings {
+        Endings {
             running: Cell::new(None),
             last: Cell::new(Outcome::Exited),
             exit: Cell::new(None),
@@ -93,7 +93,7 @@ impl Ends {
         self.failures.borrow_mut().splice(..0, taken);
     }
 
-    /// Ends what is a user's and is left, before the core goes.
+    /// Endings what is a user's and is left, before the core goes.
     pub(super) fn dispose(&self) {
         drop(self.exit.take());
         drop(self.failures.take());
@@ -104,7 +104,7 @@ impl Core {
     /// Goes on with the exit of the code around the loop, if a body that is gone now has ended by it.
     #[inline(always)]
     pub(super) fn pass_exit_on(&self) {
-        if self.ends.is_exiting.get() {
+        if self.endings.is_exiting.get() {
             self.raise_exit();
         }
     }
@@ -112,8 +112,8 @@ impl Core {
     #[cold]
     #[inline(never)]
     fn raise_exit(&self) {
-        self.ends.is_exiting.set(false);
-        if let Some(exit) = self.ends.exit.take() {
+        self.endings.is_exiting.set(false);
+        if let Some(exit) = self.endings.exit.take() {
             exit.resume();
         }
     }
@@ -122,7 +122,7 @@ impl Core {
     #[cold]
     pub(crate) fn failed(&self, co: Co, name: Name, panic: Panic) {
         world::saw_panic(name.or_id(co.bits()).to_string(), panic.payload());
-        self.ends.add_failure(Failure { co, name, payload: panic });
+        self.endings.add_failure(Failure { co, name, payload: panic });
     }
 
     /// User code of no coroutine in particular has panicked.
