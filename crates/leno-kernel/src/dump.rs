@@ -82,7 +82,7 @@ impl Core {
             is_virtual: self.clock.is_virtual(),
             policy: self.policy_name(),
             report: self.survey(depth),
-            title: self.window.title.clone(),
+            title: self.observation.window().title.clone(),
         }
     }
 }

@@ -258,7 +258,7 @@ impl LocalSystem {
             "a system cannot be run by one of its own coroutines: it is running already"
         );
         let stop = entered::enter(self.core(), || self.core().run_until(done));
-        self.core().window.leaves();
+        self.core().observation.window().leaves();
         stop
     }
 

@@ -69,7 +69,7 @@ impl Core {
 
     /// The same without failures, which stay.
     pub(crate) fn survey(&self, depth: Depth) -> Report {
-        let counts = self.counts.get();
+        let counts = self.observation.counts();
         Report {
             spawned: counts.spawned,
             returned: counts.returned,

@@ -29,7 +29,7 @@ impl Drop for Under<'_> {
         self.core.endings.set(self.outcome);
         self.core.entry.running.set(self.running);
         if let (Some(caller), Some(co)) = (self.caller, self.running.co()) {
-            self.core.window.runs(co);
+            self.core.observation.window().runs(co);
             caller.attaches.set(false);
             caller.become_(State::Running);
             self.core.log(Some(co), || What::Runs);

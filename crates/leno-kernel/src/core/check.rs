@@ -48,7 +48,7 @@ impl Core {
     pub(super) fn check(&self) {
         if cfg!(debug_assertions) {
             self.check_counts();
-            if self.checks.is_time_for_all() {
+            if self.observation.checks.is_time_for_all() {
                 self.check_all();
             }
         }

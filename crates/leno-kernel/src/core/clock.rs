@@ -124,7 +124,7 @@ impl Core {
 
     fn look_at_clock(&self) -> Time {
         let now = self.clock.look();
-        self.window.looked(now);
+        self.observation.window().looked(now);
         now
     }
 

@@ -21,6 +21,7 @@ mod listen;
 mod mail;
 mod membership;
 mod movable;
+mod observation;
 mod parked;
 mod policed;
 mod preempt;
@@ -40,16 +41,16 @@ pub(crate) use membership::TeamPlace;
 pub(crate) use run::Stop;
 pub(crate) use tasks::{About, Exit, Task};
 
-use core::cell::{Cell, RefCell};
+use core::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use self::check::Checks;
 use self::chores::Chores;
 use self::clock::CoreClock;
 use self::endings::Endings;
 use self::mail::Mail;
 use self::membership::Membership;
+use self::observation::Observation;
 use self::ready::ReadyQueue;
 use self::shortage::Shortage;
 use self::slices::Slices;
@@ -84,17 +85,12 @@ pub(crate) struct Core {
     shortage: Shortage,
     pub(crate) clock: CoreClock,
     pub(crate) attention: Attention,
-    /// What has happened, if that is written down.
-    pub(crate) events: Option<Rc<Ring>>,
     /// Who knows which end of which channel.
     pub(crate) ledger: Rc<RefCell<Ledger>>,
     /// User code to be called by the loop.
     pub(crate) chores: Chores,
-    pub(crate) counts: Cell<Counts>,
     pub(crate) endings: Endings,
-    /// What other threads see of it.
-    pub(crate) window: Arc<Window>,
-    checks: Checks,
+    pub(crate) observation: Observation,
 }
 
 /// What a core is made of, besides its address.
@@ -109,18 +105,6 @@ pub(crate) struct Parts {
     pub(crate) title: Arc<Title>,
     /// Whether its coroutines may be attached with a budget.
     pub(crate) is_preemptive: bool,
-}
-
-/// What has happened on a core so far.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Counts {
-    pub(crate) spawned: u64,
-    pub(crate) returned: u64,
-    pub(crate) panicked: u64,
-    pub(crate) exited: u64,
-    pub(crate) removed: u64,
-    pub(crate) zombies: u64,
-    pub(crate) given_up: u64,
 }
 
 impl Core {
@@ -141,9 +125,6 @@ impl Core {
             window.loops();
         }
         mailbox.show(window.clone());
-        if log.is_some() {
-            world::count_log(true);
-        }
         Core {
             membership: Membership::new(team),
             entry: Entry::new(),
@@ -154,14 +135,11 @@ impl Core {
             shortage: Shortage::default(),
             clock: CoreClock::new(platform, now, is_virtual),
             attention: Attention::default(),
-            events: log,
             slices: Slices::new(is_preemptive),
             ledger: Rc::default(),
             chores: Chores::default(),
-            counts: Cell::default(),
             endings: Endings::new(),
-            window,
-            checks: Checks::default(),
+            observation: Observation::new(window, log),
         }
     }
 
@@ -182,13 +160,6 @@ impl Core {
         self.ready.is_empty()
     }
 
-    #[inline(always)]
-    fn count(&self, change: impl FnOnce(&mut Counts)) {
-        let mut counts = self.counts.get();
-        change(&mut counts);
-        self.counts.set(counts);
-    }
-
     /// Adds a coroutine, which starts as `launch` says.
     pub(crate) fn spawn(
         &self,
@@ -200,7 +171,7 @@ impl Core {
         let Some((co, task)) = self.tasks.add(about, body, waited_for_by.clone()) else {
             return Err(SpawnError::Full { limit: crate::co::SLOTS });
         };
-        self.count(|n| n.spawned += 1);
+        self.observation.count_spawned();
         self.log(self.entry.running.get().co(), || {
             let about = task.about.borrow();
             What::Spawned { co, name: about.name.clone(), site: about.site }
@@ -445,10 +416,8 @@ fn wake_of(task: &Task) -> Wake {
 
 impl Drop for Core {
     fn drop(&mut self) {
-        world::leaves(self.mail.mailbox(), self.counts.get().given_up);
-        if self.events.is_some() {
-            world::count_log(false);
-        }
+        world::leaves(self.mail.mailbox(), self.observation.counts().given_up);
+        self.observation.leave();
         self.slices.leave();
         mailbox::close(self.mail.mailbox(), self.tasks.unused_generation());
     }

@@ -66,12 +66,12 @@ impl Core {
     #[inline(never)]
     pub(super) fn run_movable(&self, movable: Arc<Movable>) {
         let co = movable.co;
-        if self.events.is_some() && !movable.is_announced && movable.is_new() {
+        if self.observation.log().is_some() && !movable.is_announced && movable.is_new() {
             self.log(None, || spawned(&movable));
         }
         self.log(Some(co), || What::Runs);
-        self.window.write(co, &movable.about.name, movable.about.site);
-        self.window.runs(co);
+        self.observation.window().write(co, &movable.about.name, movable.about.site);
+        self.observation.window().runs(co);
         let running = self.entry.running.replace(Running::Future(co));
         let turn = movable.turn();
         self.entry.running.set(running);

@@ -39,7 +39,7 @@ impl Sliced<'_> {
 
     fn put_back(&mut self) -> (Slice, i64) {
         interrupt::disarm();
-        self.core.window.end_slice(self.watched);
+        self.core.observation.window().end_slice(self.watched);
         self.core.slices.end(&self.begun)
     }
 }
@@ -66,7 +66,7 @@ impl Core {
             return Err(AttachError::VirtualTime(co));
         }
         let due = if let Budget::Time(time) = budget { time } else { Duration::ZERO };
-        let watched = self.window.begin_slice(due);
+        let watched = self.observation.window().begin_slice(due);
         // One of the core's own would be run by the loop, and without a budget.
         let has_sink = self.tasks.get(co).is_some_and(|task| task.has_sink.get());
         let begun = self.slices.begin(Slice::new(co, budget));

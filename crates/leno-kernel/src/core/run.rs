@@ -36,7 +36,7 @@ impl Core {
         // A loop that was left by a panic may have used up the ring that announced them.
         self.read_messages();
         loop {
-            self.window.loops();
+            self.observation.window().loops();
             self.turns.looked();
             self.read_mail();
             self.fire_timers();
@@ -88,7 +88,7 @@ impl Core {
 
     /// Does nothing, until the bell or the deadline, or until a descriptor is ready.
     fn idle(&self, deadline: Option<Time>) {
-        self.window.loops();
+        self.observation.window().loops();
         if !io::end_others(self) && !self.spin() {
             self.clock.platform().idle(self.mail.bell(), deadline);
         }
@@ -268,7 +268,7 @@ impl Core {
         }
         for (co, verdict) in self.verdicts() {
             if verdict == Verdict::Zombie {
-                self.count(|n| n.zombies += 1);
+                self.observation.count_zombie();
                 self.cancel(co, Outcome::Exited);
             }
         }

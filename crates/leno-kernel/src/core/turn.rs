@@ -37,7 +37,7 @@ impl Core {
 
     #[inline(always)]
     fn resume(&self, co: Co, task: &Task) {
-        self.window.runs(co);
+        self.observation.window().runs(co);
         self.entry.runs(co, task);
         let code = task.seat.resume();
         self.entry.with_running(|co, task| self.came_back(co, task, code));
@@ -86,7 +86,7 @@ impl Core {
         self.log(Some(co), || What::Runs);
         task.become_(State::Running);
         self.check_picked(co);
-        self.window.runs(co);
+        self.observation.window().runs(co);
         self.entry.runs(co, task);
         inside.hand_on(task);
     }
@@ -105,13 +105,13 @@ impl Core {
     /// Lets other threads see who runs, and its name.
     fn show(&self, co: Co, task: &Task) {
         let about = task.about.borrow();
-        self.window.write(co, &about.name, about.site);
-        self.window.runs(co);
+        self.observation.window().write(co, &about.name, about.site);
+        self.observation.window().runs(co);
     }
 
     #[cold]
     fn given_up(&self, co: Co, task: &Task) {
-        self.count(|n| n.given_up += 1);
+        self.observation.count_given_up();
         // Wakers of those who join it may raise an exit of the code around the loop.
         let (name, abandoned) = (self.name_of(co), user::call(|| task.abandon()));
         self.ended(co, task);
@@ -216,21 +216,6 @@ impl Core {
             // That of the code around the core's loop.
             Err(panic) if is_exit(&panic) => panic.resume(),
             Err(panic) => self.failed(co, name, panic),
-        }
-    }
-
-    /// Whoever has ended here is counted, and knows nothing any more.
-    #[inline(always)]
-    pub(super) fn count_end(&self, co: Co, outcome: Outcome) {
-        self.count(|n| match outcome {
-            Outcome::Returned => n.returned += 1,
-            Outcome::Panicked => n.panicked += 1,
-            Outcome::Exited => n.exited += 1,
-            Outcome::Starved | Outcome::Blockaged => n.removed += 1,
-        });
-        self.log(Some(co), || What::Ended(outcome));
-        if !self.ledger.borrow().is_empty() {
-            self.ledger.borrow_mut().forget_co(co);
         }
     }
 }

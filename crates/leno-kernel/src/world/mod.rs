@@ -233,7 +233,7 @@ impl World {
         // What the program has one of goes with its threads; a destructor that panics is trouble, too.
         let own = self.own.take();
         user::discard_all(own);
-        let given_up = self.core.counts.get().given_up;
+        let given_up = self.core.observation.counts().given_up;
         if given_up > 0 {
             self.fail(Trouble::Leak(format!("{given_up} thread(s) could not be unwound")));
         }
@@ -271,7 +271,8 @@ fn waiting_inside() -> String {
     entered::each_core(|core| {
         if core.entry.is_in_world() {
             for alive in core.survey(Depth::States).alive {
-                let line = format!("\n  of system '{}': {alive}", core.window.title.name);
+                let line =
+                    format!("\n  of system '{}': {alive}", core.observation.window().title.name);
                 text.push_str(&line);
             }
         }
