@@ -3,8 +3,16 @@
 //! Everything here is used by the core's thread alone. Other threads reach it through its
 //! [mail](Mail); what they ask for is done when the core next looks there.
 //!
-//! Invariants:
-//! - a coroutine is in the queue exactly while it is [`State::Ready`];
+//! A core has *parts*, each a struct in a file of its own that says what must hold of it and alone changes what it keeps.
+//! What takes several parts is a function of [`Core`]: beside the part that it is most about, or in one of
+//!
+//! - `mod.rs`: spawning, parking, waking; `run.rs`: the loop; `turn.rs`: a turn, from its beginning to its end;
+//! - `attach.rs`: turns on top of others, and sinks; `preempt.rs`: what happens when a budget is used up;
+//! - `movable.rs`: turns of futures that are no core's; `listen.rs`: looking for a moment before parking;
+//! - `policed.rs`: asking a policy; `check.rs`: what must hold at each switch.
+//!
+//! Invariants of the whole:
+//! - a coroutine is in the queue, or in its sink, exactly while it is [`State::Ready`];
 //! - at most one is [`State::Running`], and then `entry.running` says which;
 //! - user code is called while none of its state is borrowed ([`StateCell`]) and nobody is between two states;
 //!   what leaves it does not unwind the core's loop;
@@ -73,23 +81,33 @@ use crate::{user, world};
 
 /// See the module.
 pub(crate) struct Core {
-    slices: Slices,
-    pub(crate) membership: Membership,
+    /// Whose thread has entered it, and which coroutine runs.
     pub(crate) entry: Entry,
+    /// Which system it belongs to.
+    pub(crate) membership: Membership,
     /// What other threads ask of it.
     pub(crate) mail: Mail,
+    /// What it knows of its coroutines.
     pub(crate) tasks: Tasks,
+    /// Which of them have a turn next.
     ready: ReadyQueue,
+    /// How many turns may pass before the loop looks around.
     turns: Turns,
+    /// Which coroutine runs with a budget.
+    slices: Slices,
+    /// What time it is, and who is woken when.
+    pub(crate) clock: CoreClock,
     /// When it had no stack for a coroutine.
     shortage: Shortage,
-    pub(crate) clock: CoreClock,
+    /// Its reactor.
     pub(crate) attention: Attention,
-    /// Who knows which end of which channel.
+    /// Who knows which end of which channel; shared with those who write to it when the core has gone.
     pub(crate) ledger: Rc<RefCell<Ledger>>,
     /// User code to be called by the loop.
     pub(crate) chores: Chores,
+    /// How bodies end.
     pub(crate) endings: Endings,
+    /// What can be seen of it.
     pub(crate) observation: Observation,
 }
 
