@@ -88,7 +88,7 @@ impl Team {
         let body = MovableBody { future, adoption: packet.clone() };
         let born = from.map_or_else(|| self.clock.now(), Core::roughly_now);
         let (about, launch) = (options.about(born, site), options.launch(from.is_some()));
-        let place = from.and_then(|core| core.membership.place()).map(|own| own.place);
+        let place = from.and_then(|core| core.membership.place().as_ref()).map(|own| own.place);
         let place = self.place_or_next(place);
         let made =
             self.movables.add(place, |co| Movable::new(co, about, launch, from.is_some(), body));

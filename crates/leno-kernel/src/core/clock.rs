@@ -78,6 +78,7 @@ impl CoreClock {
     }
 
     /// When the next timer is due.
+    #[inline(always)]
     pub(crate) fn next_timer(&self) -> Option<Time> {
         self.timers.borrow().next()
     }

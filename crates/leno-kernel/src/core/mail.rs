@@ -58,17 +58,11 @@ impl Mail {
         self.read_before.replace(read) != read
     }
 
-    /// Takes what has come, to be given to [`Self::keep`] afterwards.
-    fn take(&self) -> Vec<Message> {
-        let mut messages = self.reading.take();
-        self.mailbox.receive(&mut messages);
-        self.read.set(self.read.get() + messages.len());
-        messages
-    }
-
-    /// Keeps the memory of messages that were read.
-    fn keep(&self, empty: Vec<Message>) {
-        self.reading.replace(empty);
+    /// Takes what has come.
+    #[inline(always)]
+    fn receive(&self, empty: &mut Vec<Message>) {
+        self.mailbox.receive(empty);
+        self.read.set(self.read.get() + empty.len());
     }
 }
 
@@ -87,7 +81,8 @@ impl Core {
     }
 
     pub(super) fn read_messages(&self) {
-        let mut messages = self.mail.take();
+        let mut messages = self.mail.reading.take();
+        self.mail.receive(&mut messages);
         let mut raised = None;
         for message in messages.drain(..) {
             match message {
@@ -99,7 +94,7 @@ impl Core {
                 Message::Run(f) => raised = user::first(raised, user::call(|| f(self)).err()),
             }
         }
-        self.mail.keep(messages);
+        self.mail.reading.replace(messages);
         if let Some(panic) = raised {
             panic.resume();
         }

@@ -46,8 +46,8 @@ impl Membership {
 
     /// Its place in a team, if it has other cores.
     #[inline(always)]
-    pub(crate) fn place(&self) -> Option<&TeamPlace> {
-        self.place.as_ref()
+    pub(crate) fn place(&self) -> &Option<TeamPlace> {
+        &self.place
     }
 
     /// Its team, if it has other cores.

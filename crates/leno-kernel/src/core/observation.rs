@@ -52,8 +52,8 @@ impl Observation {
 
     /// Where events are written down, if they are.
     #[inline(always)]
-    pub(crate) fn log(&self) -> Option<&Ring> {
-        self.log.as_deref()
+    pub(crate) fn log(&self) -> &Option<Rc<Ring>> {
+        &self.log
     }
 
     /// What other threads see.

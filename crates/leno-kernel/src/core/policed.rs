@@ -178,7 +178,7 @@ impl Core {
         }
     }
 
-    /// Asks the policy who runs next; that one is still to be taken out of the queue.
+    /// Asks the policy who runs next, and whose turn is to begin.
     #[inline(never)]
     pub(super) fn ask_policy(&self) -> Option<Co> {
         loop {

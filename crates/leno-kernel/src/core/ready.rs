@@ -5,7 +5,8 @@
 //!
 //! Invariants:
 //! - `length` counts exactly those that are here: the core's coroutines that are ready and in no sink, and `movables`.
-//!   What adds one or takes one out counts it in the same function.
+//!   What adds one counts it in the same function. One that is picked is counted until its turn begins, which is at
+//!   once: no code of users runs in between.
 //! - `is_policed` says whether `order` is a policy's, for those who ask at each turn.
 //! - Nothing is borrowed when a policy is called: that is done in `policed.rs`, which takes it out meanwhile. `calls`
 //!   counts how many of its calls have not returned, since one may be in a coroutine that is suspended.
@@ -16,8 +17,8 @@ use core::cell::Cell;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use super::StateCell;
 use super::queue::{Note, Queue};
+use super::{Core, StateCell};
 use crate::policy::{Hint, Policy, Why};
 use crate::system::Movable;
 use crate::world::Steps;
@@ -92,22 +93,9 @@ impl ReadyQueue {
         self.add(co, why, hint, now);
     }
 
-    /// Takes out the one that came first, if that decides. In a long queue, `load` is told first who will have its turn
-    /// [later, and soon](AHEAD).
+    /// The turn of the one that was picked begins.
     #[inline(always)]
-    pub(super) fn take_first(&self, load: impl FnOnce(Option<Co>, Option<Co>)) -> Option<Co> {
-        let mut order = self.order.borrow_mut();
-        let next = order.pick();
-        if self.length.get() > FITS_CACHE {
-            load(order.peek(2 * AHEAD), order.peek(AHEAD));
-        }
-        let next = next?;
-        self.length.set(self.length.get() - 1);
-        Some(next)
-    }
-
-    /// Takes out the one that the policy has picked.
-    pub(super) fn take_picked(&self) {
+    pub(super) fn begin_turn(&self) {
         self.length.set(self.length.get() - 1);
     }
 
@@ -162,6 +150,7 @@ impl ReadyQueue {
 /// What a policy decides, and is told.
 impl ReadyQueue {
     /// Remembers whom the running coroutine has made ready.
+    #[inline(always)]
     pub(super) fn woke(&self, co: Co) {
         self.order.borrow_mut().woke(co);
     }
@@ -176,7 +165,7 @@ impl ReadyQueue {
         self.order.borrow_mut().prefer(co);
     }
 
-    /// Who runs next, if the order says so itself; to be [taken out](Self::take_picked).
+    /// Takes out who runs next, if the order says so itself; its [turn begins](Self::begin_turn).
     pub(super) fn pick(&self) -> Option<Co> {
         self.order.borrow_mut().pick()
     }
@@ -238,6 +227,34 @@ impl ReadyQueue {
     /// Whether a call of the policy has not returned.
     pub(super) fn is_in_call(&self) -> bool {
         self.calls.get() > 0
+    }
+}
+
+impl Core {
+    /// Takes out of the queue who runs next, and whose turn is to begin. In a long queue those who run soon are in no
+    /// cache: starts loading them.
+    #[inline(always)]
+    pub(super) fn pick(&self) -> Option<Co> {
+        if self.ready.is_policed() {
+            return self.ask_policy();
+        }
+        let mut order = self.ready.order.borrow_mut();
+        let next = order.pick();
+        if self.ready.length() > FITS_CACHE {
+            self.load_early(order.peek(2 * AHEAD), order.peek(AHEAD));
+        }
+        next
+    }
+
+    /// Starts loading those who run later, and soon.
+    #[inline(always)]
+    pub(super) fn load_early(&self, later: Option<Co>, soon: Option<Co>) {
+        if let Some(later) = later {
+            self.tasks.prefetch(later);
+        }
+        if let Some(task) = soon.and_then(|soon| self.tasks.get(soon)) {
+            task.seat.prefetch();
+        }
     }
 }
 

@@ -197,28 +197,6 @@ impl Core {
         }
     }
 
-    /// Takes out of the queue who runs next. In a long queue those who run soon are in no cache: starts loading them.
-    #[inline(always)]
-    pub(super) fn pick(&self) -> Option<Co> {
-        if !self.ready.is_policed() {
-            return self.ready.take_first(|later, soon| self.load_early(later, soon));
-        }
-        let picked = self.ask_policy()?;
-        self.ready.take_picked();
-        Some(picked)
-    }
-
-    /// Starts loading those who run later, and soon.
-    #[inline(always)]
-    pub(super) fn load_early(&self, later: Option<Co>, soon: Option<Co>) {
-        if let Some(later) = later {
-            self.tasks.prefetch(later);
-        }
-        if let Some(task) = soon.and_then(|soon| self.tasks.get(soon)) {
-            task.seat.prefetch();
-        }
-    }
-
     /// Whether someone is ready, mail has come, a sink has gone, or something has not started.
     pub(super) fn is_busy(&self) -> bool {
         self.mail.bell().is_rung()

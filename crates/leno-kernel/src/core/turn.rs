@@ -21,6 +21,7 @@ impl Core {
     /// Runs a ready coroutine until it parks, yields or ends.
     #[inline(always)]
     pub(super) fn take_turn(&self, co: Co) {
+        self.ready.begin_turn();
         let Some(task) = self.tasks.get(co) else { return self.take_turn_of_movable(co) };
         self.run(co, task);
         self.check();
@@ -83,6 +84,7 @@ impl Core {
         self.entry.running.set(Running::Nobody);
         self.check();
         let Some(co) = self.pick() else { return inside.leave() };
+        self.ready.begin_turn();
         self.log(Some(co), || What::Runs);
         task.become_(State::Running);
         self.check_picked(co);

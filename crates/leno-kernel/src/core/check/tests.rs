@@ -99,7 +99,7 @@ fn k5_one_that_is_in_two_places_is_found() {
 fn k5_one_that_is_nowhere_is_found() {
     let (core, [first, ..]) = three();
     assert_eq!(core.ready.order().borrow_mut().pick(), Some(first));
-    core.ready.take_picked();
+    core.ready.begin_turn();
     core.check_counts();
     finds("K5", || core.check_all());
     core.tasks.get(first).expect("alive").become_(State::Finished(Outcome::Exited));
