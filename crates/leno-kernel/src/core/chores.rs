@@ -1,6 +1,6 @@
 //! What a core's loop does between two turns because user code may not be called earlier.
 //!
-//! Invariant: whoever leaves something here, or closes a sink whose coroutines are the core's from then on, sets the
+//! Invariant: code that leaves something here, or closes a sink whose coroutines are the core's from then on, sets the
 //! flag afterwards. The loop takes the flag back first, and then does everything: so nothing is left for longer than
 //! one round, and what comes meanwhile is for the next one.
 //!

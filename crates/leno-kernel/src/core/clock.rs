@@ -102,7 +102,7 @@ impl CoreClock {
 }
 
 impl Core {
-    /// What time it is, for whoever does not need to know exactly.
+    /// What time it is, roughly: when the loop last looked.
     #[inline(always)]
     pub(crate) fn roughly_now(&self) -> Time {
         self.clock.roughly()

@@ -16,8 +16,9 @@ use core::time::Duration;
 
 use leno_context::{interrupt, thread};
 
+use super::Core;
+use super::park::{is_to_exit, wake_of};
 use super::slices::{Begun, FIRST_LOOK, Slice};
-use super::{Core, is_to_exit, wake_of};
 use crate::attach::{AttachError, Back};
 use crate::budget::{Attached, Budget};
 use crate::policy::{Candidate, Choice, ChoiceKind};

@@ -6,7 +6,7 @@
 //! Invariants:
 //! - Slices are nested: each [`begin`](Slices::begin) keeps the one of before, which [`end`](Slices::end) puts back,
 //!   also when the code around it unwinds.
-//! - `granted` of the current slice, less the thread's units, is what it has used. Whoever changes one changes the
+//! - `granted` of the current slice, less the thread's units, is what it has used. What changes one changes the
 //!   other.
 //! - On a core that is not preemptive nobody has a limited slice.
 //!
