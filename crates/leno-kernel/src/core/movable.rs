@@ -22,7 +22,7 @@ impl Core {
         self.tasks.live() == 0 && self.ready.movables() == 0
     }
 
-    /// What wakes whoever is running here.
+    /// What wakes the coroutine, or the movable future, that runs here.
     pub(crate) fn waker_of(&self, co: Co) -> Option<Waker> {
         if let Some(task) = self.tasks.get(co) {
             return Some(task.waker(co));
@@ -30,7 +30,7 @@ impl Core {
         self.membership.team()?.movables.get(co).map(Waker::from)
     }
 
-    /// What whoever is running here is called.
+    /// The name of the coroutine, or of the movable future, that runs here.
     pub(crate) fn name_of(&self, co: Co) -> Name {
         match (self.tasks.get(co), self.membership.team()) {
             (Some(task), _) => task.about.borrow().name.clone(),
@@ -101,7 +101,7 @@ impl Core {
         self.pass_exit_on();
     }
 
-    /// Runs a movable future that was just spawned on top of whoever has spawned it.
+    /// Runs a movable future that was just spawned on top of the code that has spawned it.
     pub(crate) fn run_new_movable(&self, movable: Arc<Movable>) {
         self.on_top(movable.co, || self.run_movable(movable));
     }

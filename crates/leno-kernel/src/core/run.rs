@@ -1,4 +1,4 @@
-//! The loop of a core: mail, timers, whoever is ready.
+//! The loop of a core: mail, timers, turns of those that are ready.
 
 use core::time::Duration;
 use std::sync::Arc;
