@@ -61,7 +61,7 @@ impl Alarm {
             let is_own = core.waker_of(co)?.will_wake(context.waker());
             Some(is_own.then(|| {
                 let timer = Timer { key: core.arm(when, co), generation: core.generation() };
-                By::Core(core.mailbox.number, timer)
+                By::Core(core.number(), timer)
             }))
         });
         let waker = || context.waker().clone();

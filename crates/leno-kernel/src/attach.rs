@@ -99,8 +99,8 @@ impl Sink {
             scheduler: RefCell::new(None),
         };
         let found = entered::here(|here| match here {
-            Here::Stack(inside) => Some((inside.core.mailbox.number, inside.core.orphans.clone())),
-            Here::Future(core, _) => Some((core.mailbox.number, core.orphans.clone())),
+            Here::Stack(inside) => Some((inside.core.number(), inside.core.chores.flag().clone())),
+            Here::Future(core, _) => Some((core.number(), core.chores.flag().clone())),
             Here::Thread | Here::Virtual(_) => None,
         });
         let Some((core, orphans)) = found else {
@@ -183,13 +183,13 @@ impl Sink {
 
     /// Calls `f` with its core, if this thread has entered it, and no other that has got its number since.
     fn with_core<R>(&self, f: impl FnOnce(&Core) -> R) -> Option<R> {
-        let is_own = |core: &Core| Rc::ptr_eq(&core.orphans, &self.orphans);
+        let is_own = |core: &Core| Rc::ptr_eq(core.chores.flag(), &self.orphans);
         entered::with_core(self.core, |core| is_own(core).then(|| f(core))).flatten()
     }
 
     fn let_loop_look(&self) {
         entered::here(|here| match here {
-            Here::Stack(inside) if inside.core.mailbox.number == self.core => {
+            Here::Stack(inside) if inside.core.number() == self.core => {
                 inside.core.let_loop_look(&inside);
             }
             _ => {}
@@ -199,7 +199,7 @@ impl Sink {
     /// The same for a future.
     pub fn poll_next(&self, context: &mut Context<'_>) -> Poll<Option<Co>> {
         let goes_first = entered::here(|here| match here {
-            Here::Future(core, _) => core.mailbox.number == self.core && core.should_look(),
+            Here::Future(core, _) => core.number() == self.core && core.should_look(),
             _ => false,
         });
         if goes_first {

@@ -56,8 +56,8 @@ pub fn thread_number() -> u32 {
 /// ```
 pub fn lodger() -> Option<Rc<dyn Any>> {
     entered::here(|here| match here {
-        Here::Stack(inside) => inside.core.lodger.borrow().clone(),
-        Here::Future(core, _) => core.lodger.borrow().clone(),
+        Here::Stack(inside) => inside.core.membership.extension(),
+        Here::Future(core, _) => core.membership.extension(),
         Here::Thread | Here::Virtual(_) => None,
     })
 }

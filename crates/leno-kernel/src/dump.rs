@@ -76,13 +76,13 @@ pub struct CoreDump {
 impl Core {
     pub(crate) fn dump(&self, depth: Depth) -> CoreDump {
         CoreDump {
-            core: self.mailbox.number,
+            core: self.number(),
             is_team: false,
-            now: self.now_in_operation(),
-            is_virtual: self.is_virtual,
+            now: self.clock.in_operation(),
+            is_virtual: self.clock.is_virtual(),
             policy: self.policy_name(),
             report: self.survey(depth),
-            title: self.window.title.clone(),
+            title: self.observation.window().title.clone(),
         }
     }
 }

@@ -65,7 +65,7 @@ fn inherited(core: &Core, co: Co) -> u32 {
     if let Some(task) = core.tasks.get(co) {
         return task.about.borrow().heritage;
     }
-    let team = core.team.as_ref().map(|own| &own.team);
+    let team = core.membership.team();
     team.and_then(|team| team.movables.get(co)).map_or(0, |movable| movable.about.heritage)
 }
 

@@ -258,7 +258,7 @@ impl LocalSystem {
             "a system cannot be run by one of its own coroutines: it is running already"
         );
         let stop = entered::enter(self.core(), || self.core().run_until(done));
-        self.core().window.leaves();
+        self.core().observation.window().leaves();
         stop
     }
 
@@ -277,10 +277,10 @@ impl LocalSystem {
         struct Stopping<'a>(&'a Core);
         impl Drop for Stopping<'_> {
             fn drop(&mut self) {
-                self.0.is_stopping.set(false);
+                self.0.membership.set_stopping(false);
             }
         }
-        self.core().is_stopping.set(true);
+        self.core().membership.set_stopping(true);
         let _stopping = Stopping(self.core());
         while self.core().tasks.live() > 0 {
             self.core().cancel_all();
@@ -313,8 +313,7 @@ impl LocalSystem {
     /// [`lodger`](crate::lodger()) finds it inside. For layers above, which would otherwise keep it with
     /// the thread: code of a coroutine runs elsewhere under a tool that gives each a thread.
     pub fn lodge(&self, lodger: Option<Rc<dyn Any>>) {
-        let old = core::mem::replace(&mut *self.core().lodger.borrow_mut(), lodger);
-        drop(old);
+        drop(self.core().membership.extend(lodger));
     }
 
     /// What has become of its coroutines so far. Takes the failures.
@@ -334,7 +333,7 @@ impl LocalSystem {
 
     /// What time it is in this system.
     pub fn now(&self) -> Time {
-        self.core().platform.now()
+        self.core().clock.platform().now()
     }
 }
 

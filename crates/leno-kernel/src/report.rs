@@ -59,18 +59,17 @@ pub struct Report {
 impl Core {
     /// What has become of its coroutines so far. Takes the failures.
     pub(crate) fn report(&self) -> Report {
-        Report { failures: self.failures.take(), ..self.survey(Depth::States) }
+        Report { failures: self.endings.take_failures(), ..self.survey(Depth::States) }
     }
 
     /// A report has come too late for whoever has asked for it: its failures are for the next one.
     pub(crate) fn take_back(&self, report: Report) {
-        let mut failures = self.failures.borrow_mut();
-        failures.splice(..0, report.failures);
+        self.endings.put_failures_back(report.failures);
     }
 
     /// The same without failures, which stay.
     pub(crate) fn survey(&self, depth: Depth) -> Report {
-        let counts = self.counts.get();
+        let counts = self.observation.counts();
         Report {
             spawned: counts.spawned,
             returned: counts.returned,

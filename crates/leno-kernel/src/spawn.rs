@@ -8,7 +8,7 @@ use leno_context::{last_words, unwind};
 use leno_coroutine::floor;
 
 use crate::co::SLOTS;
-use crate::core::{Body, Core, Membership};
+use crate::core::{Body, Core, TeamPlace};
 use crate::join::{Ended, Filler, Packet};
 use crate::options::{Options, Start};
 use crate::raw::closure::{Closure, SendClosure};
@@ -88,7 +88,7 @@ impl Team {
         let body = MovableBody { future, adoption: packet.clone() };
         let born = from.map_or_else(|| self.clock.now(), Core::roughly_now);
         let (about, launch) = (options.about(born, site), options.launch(from.is_some()));
-        let place = from.and_then(|core| core.team.as_ref()).map(|own| own.place);
+        let place = from.and_then(|core| core.membership.place().as_ref()).map(|own| own.place);
         let place = self.place_or_next(place);
         let made =
             self.movables.add(place, |co| Movable::new(co, about, launch, from.is_some(), body));
@@ -154,16 +154,16 @@ pub(crate) fn finish<T>(filler: Filler<T>, result: std::thread::Result<T>) {
         None
     });
     with_own_task(|core, co| {
-        core.outcome.set(Some(outcome));
+        core.endings.set(Some(outcome));
         if around.is_some() {
-            core.chores.exits(around);
+            core.endings.exits(around);
         }
         let Some(payload) = unclaimed else { return };
         let name = core.name_of(co);
         if !core.tasks.get(co).is_some_and(|task| task.borrows.get()) {
             world::saw_panic(format!("coroutine {}", name.or_id(co.bits())), &*payload);
         }
-        core.failures.borrow_mut().push(Failure { co, name, payload: Panic::new(payload) });
+        core.endings.add_failure(Failure { co, name, payload: Panic::new(payload) });
     });
 }
 
@@ -249,8 +249,8 @@ pub fn try_spawn<T: Send + 'static>(
     f: impl FnOnce() -> T + Send + 'static,
 ) -> Result<JoinHandle<T>, SpawnError> {
     let site = Location::caller();
-    let spawned = with_core_here(|core| match &core.team {
-        Some(Membership { team, place }) if options.start != Start::Eager => {
+    let spawned = with_core_here(|core| match core.membership.place() {
+        Some(TeamPlace { team, place }) if options.start != Start::Eager => {
             Ok(team.spawn_closure(Some(*place), options, site, f))
         }
         _ => core.spawn_closure(options, site, f),
@@ -284,8 +284,8 @@ pub fn try_spawn_future<T: Send + 'static>(
     future: impl Future<Output = T> + Send + 'static,
 ) -> Result<JoinHandle<T>, SpawnError> {
     let site = Location::caller();
-    let spawned = with_core_here(|core| match &core.team {
-        Some(own) => Ok(own.team.spawn_future(Some(core), options, site, future)),
+    let spawned = with_core_here(|core| match core.membership.team() {
+        Some(team) => Ok(team.spawn_future(Some(core), options, site, future)),
         None => core.spawn_future(options, site, future),
     });
     give_way();

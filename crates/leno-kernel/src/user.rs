@@ -185,7 +185,7 @@ fn hook_here() -> (Option<Arc<Hook>>, Option<(Co, Name)>) {
             Here::Future(core, co) => (core, co),
             Here::Thread | Here::Virtual(_) => return (hook_of_loop(), None),
         };
-        (core.window.title.on_failure.0.clone(), Some((co, core.name_of(co))))
+        (core.observation.window().title.on_failure.0.clone(), Some((co, core.name_of(co))))
     });
     let hook = hook.or_else(|| lock(&PROCESS).as_ref().cloned());
     (hook, caller)
@@ -196,7 +196,7 @@ fn hook_of_loop() -> Option<Arc<Hook>> {
     let mut found = None;
     entered::each_core(|core| {
         if found.is_none() && core.entry.running.get() == Running::Nobody {
-            found = Some(core.window.title.on_failure.0.clone());
+            found = Some(core.observation.window().title.on_failure.0.clone());
         }
     });
     found.flatten()

@@ -324,7 +324,7 @@ pub fn cancel(co: Co) {
 fn send(co: Co, message: Message) {
     // The calling core's own team need not be looked up.
     let answered = entered::with_team(co.core(), |core| {
-        core.team.as_ref().into_iter().for_each(|own| own.team.answer(&message));
+        core.membership.team().into_iter().for_each(|team| team.answer(&message));
     });
     if answered.is_none() {
         mailbox::of(co.core()).send(message);
@@ -458,8 +458,8 @@ fn report_given_up(co: Co, task: &Task, tries: u8) {
 pub fn now() -> Time {
     // It is code of a user, which must not run while something refers to the core.
     let platform = entered::here(|here| match here {
-        Here::Stack(inside) | Here::Virtual(inside) => Some(inside.core.platform.clone()),
-        Here::Future(core, _) => Some(core.platform.clone()),
+        Here::Stack(inside) | Here::Virtual(inside) => Some(inside.core.clock.platform().clone()),
+        Here::Future(core, _) => Some(core.clock.platform().clone()),
         Here::Thread => None,
     });
     platform.map_or_else(process_now, |platform| platform.now())
@@ -470,8 +470,8 @@ pub fn now() -> Time {
 /// time is virtual, it is that one's, which has nothing in common with others.
 pub fn common_now() -> Time {
     let platform = entered::here(|here| match here {
-        Here::Stack(inside) | Here::Virtual(inside) => Some(inside.core.platform.clone()),
-        Here::Future(core, _) => Some(core.platform.clone()),
+        Here::Stack(inside) | Here::Virtual(inside) => Some(inside.core.clock.platform().clone()),
+        Here::Future(core, _) => Some(core.clock.platform().clone()),
         Here::Thread => None,
     });
     match platform {

@@ -60,7 +60,7 @@ pub(crate) struct Window {
     ahead: Option<Duration>,
     plates: [OnceLock<Box<[Plate]>>; BUCKETS],
     /// Of a movable future, while it runs here; their slots are not the core's.
-    guest: Plate,
+    movable: Plate,
     pub(crate) number: u32,
     pub(crate) title: Arc<Title>,
 }
@@ -82,7 +82,7 @@ impl Window {
             thread: AtomicU64::new(0),
             ahead: now.map(|now| process_now().since(now)),
             plates: [const { OnceLock::new() }; BUCKETS],
-            guest: Plate::new(),
+            movable: Plate::new(),
             number,
             title,
         }
@@ -148,7 +148,7 @@ impl Window {
     #[inline]
     pub(crate) fn write(&self, co: Co, name: &Name, site: &'static Location<'static>) {
         if co.core() != self.number {
-            return self.guest.write(co, name, site);
+            return self.movable.write(co, name, site);
         }
         let (bucket, index) = place(co.slot());
         let plates = self.plates[bucket].get_or_init(|| blank((FIRST as usize) << bucket));
@@ -163,7 +163,7 @@ impl Window {
         };
         let plate = co.and_then(|co| {
             if co.core() != self.number {
-                return self.guest.read(co);
+                return self.movable.read(co);
             }
             let (bucket, index) = place(co.slot());
             self.plates[bucket].get()?[index].read(co)

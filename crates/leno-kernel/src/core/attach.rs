@@ -25,11 +25,11 @@ struct Under<'a> {
 
 impl Drop for Under<'_> {
     fn drop(&mut self) {
-        self.core.hands.set(self.hands);
-        self.core.outcome.set(self.outcome);
+        self.core.turns.go_on(self.hands);
+        self.core.endings.set(self.outcome);
         self.core.entry.running.set(self.running);
         if let (Some(caller), Some(co)) = (self.caller, self.running.co()) {
-            self.core.window.runs(co);
+            self.core.observation.window().runs(co);
             caller.attaches.set(false);
             caller.become_(State::Running);
             self.core.log(Some(co), || What::Runs);
@@ -41,7 +41,7 @@ impl Core {
     /// Runs a coroutine of this core now, on top of whoever calls, until it parks, yields or ends.
     pub(crate) fn attach(&self, co: Co) -> Result<Back, AttachError> {
         let Some(task) = self.tasks.get(co) else {
-            let here = co.core() == self.mailbox.number;
+            let here = co.core() == self.number();
             return Err(if here { AttachError::Ended(co) } else { AttachError::Elsewhere(co) });
         };
         match task.state() {
@@ -49,7 +49,7 @@ impl Core {
             State::New => task.become_(State::Ready),
             state => return Err(AttachError::NotReady(co, state)),
         }
-        self.attached.set(self.attached.get() + 1);
+        self.turns.attach();
         Ok(self.run_attached(co, task))
     }
 
@@ -65,7 +65,7 @@ impl Core {
     fn run_attached(&self, co: Co, task: &Task) -> Back {
         self.on_top(co, || self.run(co, task));
         // Its slot may be another's by now: dropping its result is user code, which may spawn.
-        let Some(task) = self.tasks.get(co) else { return Back::Ended(self.last_outcome.get()) };
+        let Some(task) = self.tasks.get(co) else { return Back::Ended(self.endings.last()) };
         match task.state() {
             State::Finished(outcome) => Back::Ended(outcome),
             State::Parked(reason) => Back::Parked(reason),
@@ -84,8 +84,8 @@ impl Core {
             caller.become_(State::Calling(co));
         }
         // Its turn ends here, and not with someone else's.
-        let hands = self.hands.replace(0);
-        let outcome = self.outcome.take();
+        let hands = self.turns.hold();
+        let outcome = self.endings.take();
         let under = Under { core: self, running, hands, outcome, caller };
         // Whoever runs on top comes back here: neither it nor what it calls leaves a generator, or a member
         // of a ring, in which the calling code is.
@@ -107,17 +107,14 @@ impl Core {
     fn take_out(&self, co: Co, task: &Task) {
         match &*task.sink.borrow() {
             Some(inbox) if task.has_sink.get() => inbox.forget(co),
-            _ => {
-                self.queue.borrow_mut().forget(co);
-                self.ready.set(self.ready.get() - 1);
-            }
+            _ => self.ready.forget(co),
         }
     }
 
     /// Makes a coroutine of this core go to this inbox from now on.
     pub(crate) fn move_to_sink(&self, co: Co, inbox: &Rc<Inbox>) -> Result<(), AttachError> {
         let Some(task) = self.tasks.get(co) else {
-            let here = co.core() == self.mailbox.number;
+            let here = co.core() == self.number();
             return Err(if here { AttachError::Ended(co) } else { AttachError::Elsewhere(co) });
         };
         if task.exit.get() != Exit::No {

@@ -13,7 +13,6 @@ use core::cell::Cell;
 use std::collections::HashSet;
 
 use super::Core;
-use super::queue::Queue;
 use crate::raw::entered::Running;
 use crate::{Co, State};
 
@@ -24,17 +23,14 @@ const ALL_AFTER: u32 = 1024;
 #[derive(Default)]
 pub(super) struct Checks {
     switches: Cell<u32>,
-    /// How many are parked.
-    parked: Cell<usize>,
 }
 
 impl Checks {
-    /// Someone parks (`1`) or does no longer (`-1`).
-    #[inline(always)]
-    pub(super) fn count_parked(&self, by: isize) {
-        if cfg!(debug_assertions) {
-            self.parked.set(self.parked.get().wrapping_add_signed(by));
-        }
+    /// A turn has ended; whether it is time to look at everyone.
+    fn is_time_for_all(&self) -> bool {
+        let switches = self.switches.get().wrapping_add(1);
+        self.switches.set(switches);
+        switches.is_multiple_of(ALL_AFTER)
     }
 }
 
@@ -52,16 +48,14 @@ impl Core {
     pub(super) fn check(&self) {
         if cfg!(debug_assertions) {
             self.check_counts();
-            let switches = self.checks.switches.get().wrapping_add(1);
-            self.checks.switches.set(switches);
-            if switches.is_multiple_of(ALL_AFTER) {
+            if self.observation.checks.is_time_for_all() {
                 self.check_all();
             }
         }
     }
 
     fn check_alone(&self, co: Co) {
-        let number = self.mailbox.number;
+        let number = self.number();
         let state = |co| self.tasks.get(co).map(|task| task.state());
         if let Some(other) = self.entry.running.get().co() {
             let found = state(other);
@@ -80,30 +74,30 @@ impl Core {
 
     /// What can be told without looking at everyone.
     fn check_counts(&self) {
-        let number = self.mailbox.number;
+        let number = self.number();
         let running = self.entry.running.get();
         assert!(
             running == Running::Nobody,
             "K3: core {number} is between two turns, but runs {running:?}"
         );
-        let (ready, parked, live) = (self.ready.get(), self.checks.parked.get(), self.tasks.live());
-        if let Queue::Fifo(queue) = &*self.queue.borrow() {
-            let length = queue.len();
+        let (ready, parked, live) =
+            (self.ready.length(), self.tasks.parked.all(), self.tasks.live());
+        if let Some(length) = self.ready.length_of_order() {
             assert!(
                 length == ready,
                 "F38: {length} are in the queue of core {number}, where {ready} are ready"
             );
         }
-        let guests = self.guests.borrow().len();
+        let movables = self.ready.movables();
         assert!(
-            ready + parked <= live + guests,
+            ready + parked <= live + movables,
             "K5: core {number} has {live} coroutines, but {ready} ready and {parked} parked ones"
         );
     }
 
     /// Looks at everyone.
     fn check_all(&self) {
-        let number = self.mailbox.number;
+        let number = self.number();
         let (mut ready, mut parked, mut all) = (HashSet::new(), 0, 0);
         for (co, task) in self.tasks.iter() {
             all += 1;
@@ -118,14 +112,14 @@ impl Core {
         }
         let live = self.tasks.live();
         assert!(all == live, "K5: core {number} has {all} coroutines, but counts {live}");
-        let counted = self.checks.parked.get();
+        let counted = self.tasks.parked.all();
         assert!(counted == parked, "K5: core {number} has {parked} parked, but counts {counted}");
-        let (counted, found) = (self.ready.get(), ready.len() + self.guests.borrow().len());
+        let (counted, found) = (self.ready.length(), ready.len() + self.ready.movables());
         assert!(counted == found, "K5: core {number} has {found} ready, but counts {counted}");
-        if let Queue::Fifo(queue) = &*self.queue.borrow() {
+        if let Some(queue) = self.ready.in_order() {
             for co in queue {
                 assert!(
-                    ready.remove(co),
+                    ready.remove(&co),
                     "F38: {co} is in the queue of core {number} twice, or is not ready"
                 );
             }

@@ -1,41 +1,63 @@
 //! What a core's loop does between two turns because user code may not be called earlier.
+//!
+//! Invariant: code that leaves something here, or closes a sink whose coroutines are the core's from then on, sets the
+//! flag afterwards. The loop takes the flag back first, and then does everything: so nothing is left for longer than
+//! one round, and what comes meanwhile is for the next one.
+//!
+//! Not here: panics that are only kept, and the exit by which a body has ended ([`super::ends`]).
 
 use core::cell::{Cell, RefCell};
+use std::rc::Rc;
 use std::task::Waker;
 
 use super::Core;
-use crate::report::Failure;
+use crate::Waiter;
 use crate::user::{self, Panic, is_exit};
-use crate::{Co, Name, Waiter, world};
 
 /// See the module.
 #[derive(Default)]
 pub(crate) struct Chores {
+    /// Whether the loop has to look: something is here, or a sink has gone and its coroutines are the core's again. Sinks
+    /// share it.
+    flag: Rc<Cell<bool>>,
     /// Wakers to be called.
     wakers: RefCell<Vec<Waker>>,
     /// What a policy has panicked with.
     complaint: Cell<Option<Panic>>,
-    /// The exit of a coroutine around the loop, by which a body has ended.
-    exit: Cell<Option<Panic>>,
-    is_exiting: Cell<bool>,
 }
 
 impl Chores {
+    /// Makes the loop look at what was put off, and at what sinks have left, when it is set.
+    pub(crate) fn flag(&self) -> &Rc<Cell<bool>> {
+        &self.flag
+    }
+
+    /// Whether there may be something to do.
+    #[inline(always)]
+    pub(super) fn are_due(&self) -> bool {
+        self.flag.get()
+    }
+
+    /// Whether there may be something to do, which is done now.
+    #[inline(always)]
+    pub(super) fn begin(&self) -> bool {
+        self.flag.replace(false)
+    }
+
+    fn put_off(&self, waker: Waker) {
+        self.wakers.borrow_mut().push(waker);
+        self.flag.set(true);
+    }
+
     /// A policy has panicked; the first time counts.
     pub(super) fn complain(&self, panic: Panic) {
         let first = self.complaint.take();
         self.complaint.set(user::first(first, Some(panic)));
+        self.flag.set(true);
     }
 
     pub(super) fn complaint(&self) -> Option<Panic> {
         self.complaint.take()
-    }
-
-    /// A body has ended by the exit of the code around the loop: that goes on when the body is gone.
-    pub(crate) fn exits(&self, exit: Option<Panic>) {
-        let dropped = self.exit.replace(exit);
-        self.is_exiting.set(true);
-        drop(dropped);
     }
 }
 
@@ -43,10 +65,7 @@ impl Core {
     /// Lets a waiter go on; one that is user code, at the loop's next look.
     pub(super) fn wake_later(&self, waiter: Option<Waiter>) {
         match waiter {
-            Some(Waiter::Waker(waker)) => {
-                self.chores.wakers.borrow_mut().push(waker);
-                self.orphans.set(true);
-            }
+            Some(Waiter::Waker(waker)) => self.chores.put_off(waker),
             Some(waiter) => waiter.wake(),
             None => {}
         }
@@ -70,23 +89,6 @@ impl Core {
         self.raise_complaint();
     }
 
-    /// Goes on with the exit of the code around the loop, if a body that is gone now has ended by it.
-    #[inline(always)]
-    pub(super) fn pass_exit_on(&self) {
-        if self.chores.is_exiting.get() {
-            self.raise_exit();
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn raise_exit(&self) {
-        self.chores.is_exiting.set(false);
-        if let Some(exit) = self.chores.exit.take() {
-            exit.resume();
-        }
-    }
-
     /// Calls user code in the core's loop. An exit is that of the code around the loop, and goes on.
     pub(super) fn call_user<R>(&self, f: impl FnOnce() -> R) -> Result<R, Panic> {
         match user::call(f) {
@@ -95,28 +97,12 @@ impl Core {
         }
     }
 
-    /// User code of a coroutine has panicked where nobody can be told but the report.
-    #[cold]
-    pub(crate) fn failed(&self, co: Co, name: Name, panic: Panic) {
-        world::saw_panic(name.or_id(co.bits()).to_string(), panic.payload());
-        let failure = Failure { co, name, payload: panic };
-        self.failures.borrow_mut().push(failure);
-    }
-
-    /// User code of no coroutine in particular has panicked.
-    #[cold]
-    pub(crate) fn failed_itself(&self, what: &str, panic: Panic) {
-        let number = self.mailbox.number;
-        self.failed(Co::of_core(number), Name::from(format!("{what} of core {number}")), panic);
-    }
-
     /// Ends what is a user's and is left, before the core goes.
     pub(crate) fn dispose(&self) {
         self.drop_policy();
-        user::dispose(self.lodger.take());
+        user::dispose(self.membership.extend(None));
         self.chores.wakers.take().into_iter().for_each(user::dispose);
         drop(self.chores.complaint());
-        drop(self.chores.exit.take());
-        drop(self.failures.take());
+        self.endings.dispose();
     }
 }

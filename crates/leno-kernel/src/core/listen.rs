@@ -102,6 +102,6 @@ pub fn listen_at(bell: &Bell) {
 impl Core {
     /// Whether it would listen now if its coroutine parked.
     fn would_listen(&self) -> bool {
-        !self.is_busy() && !self.is_virtual && !self.attention.is_on()
+        !self.is_busy() && !self.clock.is_virtual() && !self.attention.is_on()
     }
 }

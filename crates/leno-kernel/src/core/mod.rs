@@ -1,11 +1,20 @@
 //! A core: runs coroutines, one at a time, on one thread.
 //!
 //! Everything here is used by the core's thread alone. Other threads reach it through its
-//! [`mailbox`]; what they ask for is done when the core next looks there.
+//! [mail](Mail); what they ask for is done when the core next looks there.
 //!
-//! Invariants:
-//! - a coroutine is in the queue exactly while it is [`State::Ready`];
-//! - at most one is [`State::Running`], and then `entry.running` says which;
+//! A core has *parts*, each a struct in a file of its own that says what must hold of it and alone changes what it keeps.
+//! What takes several parts is a function of [`Core`]: beside the part that it is most about, or in one of
+//!
+//! - `mod.rs`: spawning; `park.rs`: parking and waking; `run.rs`: the loop; `turn.rs`: a turn, from its beginning to
+//!   its end;
+//! - `attach.rs`: turns on top of others, and sinks; `preempt.rs`: what happens when a budget is used up;
+//! - `movable.rs`: turns of futures that are no core's; `listen.rs`: looking for a moment before parking;
+//! - `policed.rs`: asking a policy; `check.rs`: what must hold at each switch.
+//!
+//! Invariants of the whole:
+//! - a coroutine is in the queue, or in its sink, exactly while it is [`Ready`](crate::State::Ready);
+//! - at most one is [`Running`](crate::State::Running), and then `entry.running` says which;
 //! - user code is called while none of its state is borrowed ([`StateCell`]) and nobody is between two states;
 //!   what leaves it does not unwind the core's loop;
 //! - a started body with a stack sits in its slot's seat; what has not started, or is a future, is in
@@ -15,119 +24,93 @@ mod attach;
 mod body;
 mod check;
 mod chores;
-mod guests;
+mod clock;
+mod endings;
 mod listen;
+mod mail;
+mod membership;
+mod movable;
+mod observation;
+mod park;
+mod parked;
 mod policed;
 mod preempt;
 mod queue;
+mod ready;
 mod run;
+mod shortage;
+mod slices;
 mod tasks;
 mod turn;
+mod turns;
 
 pub(crate) use body::Body;
 pub(crate) use leno_context::user::StateCell;
 pub use listen::{bell_to_listen_at, listen, listen_at};
+pub(crate) use membership::TeamPlace;
 pub(crate) use run::Stop;
 pub(crate) use tasks::{About, Exit, Task};
 
-use core::any::Any;
-use core::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use core::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use self::check::Checks;
 use self::chores::Chores;
-use self::preempt::Slice;
-use self::queue::Queue;
+use self::clock::CoreClock;
+use self::endings::Endings;
+use self::mail::Mail;
+use self::membership::Membership;
+use self::observation::Observation;
+use self::ready::ReadyQueue;
+use self::shortage::Shortage;
+use self::slices::Slices;
 use self::tasks::Tasks;
+use self::turns::Turns;
 use leno_context::last_words;
 
 use crate::io::Attention;
 use crate::join::Adoption;
 use crate::ledger::Ledger;
 use crate::log::{Ring, What};
-use crate::mailbox::{self, Mailbox, Message};
+use crate::mailbox;
 use crate::options::{Launch, Start};
-use crate::policy::{Candidate, Choice, ChoiceKind, Hint, Policy, Why};
-use crate::raw::entered::{Entry, Inside};
-use crate::report::Failure;
-use crate::system::{Movable, Team, Unstarted};
-use crate::timers::{TimerKey, Timers};
+use crate::policy::{Hint, Policy, Why};
+use crate::raw::entered::Entry;
+use crate::system::Unstarted;
 use crate::window::{Title, Window};
-use crate::{Co, Object, Outcome, Platform, Reason, SpawnError, State, Time, Wake};
+use crate::{Co, Outcome, Platform, SpawnError};
 use crate::{user, world};
 
 /// See the module.
 pub(crate) struct Core {
-    /// It runs the threads of a world.
-    is_of_world: bool,
-    /// Whether its time is virtual, as its platform has said once.
-    pub(crate) is_virtual: bool,
-    /// Its clock is code of a user, which is not asked in the middle of an operation.
-    has_foreign_clock: bool,
-    /// Whether its coroutines may be attached with a budget.
-    is_preemptive: bool,
-    /// Who runs with a budget, if someone does.
-    slice: Cell<Slice>,
-    /// Names its system, unless its team does.
-    system: Object,
+    /// Whose thread has entered it, and which coroutine runs.
     pub(crate) entry: Entry,
-    /// What a layer above keeps with the system.
-    pub(crate) lodger: RefCell<Option<Rc<dyn Any>>>,
-    pub(crate) mailbox: &'static Mailbox,
+    /// Which system it belongs to.
+    pub(crate) membership: Membership,
+    /// What other threads ask of it.
+    pub(crate) mail: Mail,
+    /// What it knows of its coroutines.
     pub(crate) tasks: Tasks,
-    queue: StateCell<Queue>,
-    /// A policy decides who runs next.
-    is_policed: Cell<bool>,
-    /// How many calls of the policy have not returned.
-    policy_calls: Cell<u32>,
-    /// How many are in the queue.
-    ready: Cell<usize>,
-    /// How often the turn that its loop has begun may be handed on.
-    hands: Cell<usize>,
-    /// How many turns were attached since its loop has last looked around, as far as that counts; see
-    /// `preempt.rs`.
-    attached: Cell<usize>,
-    /// How many are parked whom the outside may wake; those who wait for a future are apart.
-    open: Cell<usize>,
-    futures: Cell<usize>,
-    /// What time it was when the core last looked.
-    now: Cell<Time>,
-    timers: StateCell<Timers<Co>>,
-    /// When a coroutine first got no stack, and when one last did not.
-    shortage: Cell<Option<(Time, Time)>>,
-    pub(crate) platform: Rc<dyn Platform>,
+    /// Which of them have a turn next.
+    ready: ReadyQueue,
+    /// How many turns may pass before the loop looks around.
+    turns: Turns,
+    /// Which coroutine runs with a budget.
+    slices: Slices,
+    /// What time it is, and who is woken when.
+    pub(crate) clock: CoreClock,
+    /// When it had no stack for a coroutine.
+    shortage: Shortage,
+    /// Its reactor.
     pub(crate) attention: Attention,
-    /// What has happened, if that is written down.
-    pub(crate) events: Option<Rc<Ring>>,
-    /// Who knows which end of which channel.
+    /// Who knows which end of which channel; shared with those who write to it when the core has gone.
     pub(crate) ledger: Rc<RefCell<Ledger>>,
-    /// A sink has gone: its coroutines are the core's again. Or there are chores.
-    pub(crate) orphans: Rc<Cell<bool>>,
     /// User code to be called by the loop.
     pub(crate) chores: Chores,
-    /// Whoever is spawned now ends before it starts.
-    pub(crate) is_stopping: Cell<bool>,
-    /// Messages that are being read; kept for its memory.
-    reading: RefCell<Vec<Message>>,
-    pub(crate) counts: Cell<Counts>,
-    /// How the running body has ended; read when it has left.
-    pub(crate) outcome: Cell<Option<Outcome>>,
-    /// How whoever has ended last did.
-    last_outcome: Cell<Outcome>,
-    /// Panics that nobody waits for.
-    pub(crate) failures: StateCell<Vec<Failure>>,
-    /// The other cores of its system.
-    pub(crate) team: Option<Membership>,
-    /// Movable futures that are ready here, by its policy.
-    guests: StateCell<HashMap<Co, Arc<Movable>>>,
-    /// How many messages it has read, and had when it was last idle.
-    read: Cell<usize>,
-    read_before: Cell<usize>,
-    /// What other threads see of it.
-    pub(crate) window: Arc<Window>,
-    checks: Checks,
+    /// How bodies end.
+    pub(crate) endings: Endings,
+    /// What can be seen of it.
+    pub(crate) observation: Observation,
 }
 
 /// What a core is made of, besides its address.
@@ -138,28 +121,10 @@ pub(crate) struct Parts {
     pub(crate) steps: Option<world::Steps>,
     /// What has happened, if that is written down.
     pub(crate) log: Option<Rc<Ring>>,
-    pub(crate) team: Option<Membership>,
+    pub(crate) team: Option<TeamPlace>,
     pub(crate) title: Arc<Title>,
     /// Whether its coroutines may be attached with a budget.
     pub(crate) is_preemptive: bool,
-}
-
-/// A core's place in a team.
-pub(crate) struct Membership {
-    pub(crate) team: Arc<Team>,
-    pub(crate) place: usize,
-}
-
-/// What has happened on a core so far.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Counts {
-    pub(crate) spawned: u64,
-    pub(crate) returned: u64,
-    pub(crate) panicked: u64,
-    pub(crate) exited: u64,
-    pub(crate) removed: u64,
-    pub(crate) zombies: u64,
-    pub(crate) given_up: u64,
 }
 
 impl Core {
@@ -180,87 +145,39 @@ impl Core {
             window.loops();
         }
         mailbox.show(window.clone());
-        if log.is_some() {
-            world::count_log(true);
-        }
-        if is_preemptive {
-            world::count_preemptive(true);
-        }
         Core {
-            system: Object::local(),
-            lodger: RefCell::new(None),
+            membership: Membership::new(team),
             entry: Entry::new(),
-            mailbox,
+            mail: Mail::new(address),
             tasks: Tasks::new(mailbox.number, address.generation),
-            is_policed: Cell::new(policy.is_some()),
-            policy_calls: Cell::new(0),
-            queue: StateCell::new(Queue::new(policy, steps)),
-            ready: Cell::new(0),
-            hands: Cell::new(0),
-            attached: Cell::new(0),
-            open: Cell::new(0),
-            futures: Cell::new(0),
-            now: Cell::new(now),
-            timers: StateCell::new(Timers::new(now)),
-            shortage: Cell::new(None),
-            platform: platform.into(),
+            ready: ReadyQueue::new(policy, steps),
+            turns: Turns::default(),
+            shortage: Shortage::default(),
+            clock: CoreClock::new(platform, now, is_virtual),
             attention: Attention::default(),
-            events: log,
-            is_of_world: false,
-            is_virtual,
-            has_foreign_clock: false,
-            is_preemptive,
-            slice: Cell::default(),
+            slices: Slices::new(is_preemptive),
             ledger: Rc::default(),
-            orphans: Rc::default(),
             chores: Chores::default(),
-            is_stopping: Cell::new(false),
-            reading: RefCell::default(),
-            counts: Cell::default(),
-            outcome: Cell::new(None),
-            last_outcome: Cell::new(Outcome::Exited),
-            failures: StateCell::default(),
-            team,
-            guests: StateCell::default(),
-            read: Cell::new(address.sent),
-            read_before: Cell::new(address.sent),
-            window,
-            checks: Checks::default(),
+            endings: Endings::new(),
+            observation: Observation::new(window, log),
         }
     }
 
     /// The same with a clock that is code of a user, if `has_foreign_clock`.
     pub(crate) fn clocked_by(mut self, has_foreign_clock: bool) -> Core {
-        self.has_foreign_clock = has_foreign_clock;
+        self.clock.set_foreign(has_foreign_clock);
         self
-    }
-
-    /// What time it is in the middle of an operation: by a clock of a user's, when it was last asked.
-    pub(crate) fn now_in_operation(&self) -> Time {
-        if self.has_foreign_clock { self.now.get() } else { self.platform.now() }
     }
 
     /// The same, for the threads of a world.
     pub(crate) fn of_world(mut self) -> Core {
-        self.is_of_world = true;
+        self.tasks.parked.set_of_world();
         self
     }
 
     /// Whether nobody but whoever runs can run.
     pub(crate) fn is_alone(&self) -> bool {
-        self.ready.get() == 0
-    }
-
-    /// Names its system.
-    pub(crate) fn system(&self) -> Object {
-        self.team.as_ref().map_or(self.system, |own| own.team.name)
-    }
-
-    #[inline(always)]
-    fn count(&self, change: impl FnOnce(&mut Counts)) {
-        let mut counts = self.counts.get();
-        change(&mut counts);
-        self.counts.set(counts);
+        self.ready.is_empty()
     }
 
     /// Adds a coroutine, which starts as `launch` says.
@@ -274,13 +191,14 @@ impl Core {
         let Some((co, task)) = self.tasks.add(about, body, waited_for_by.clone()) else {
             return Err(SpawnError::Full { limit: crate::co::SLOTS });
         };
-        self.count(|n| n.spawned += 1);
+        self.observation.count_spawned();
         self.log(self.entry.running.get().co(), || {
             let about = task.about.borrow();
             What::Spawned { co, name: about.name.clone(), site: about.site }
         });
         let (unparked, cancelled) = waited_for_by.adopted(co);
-        let is_stopping = self.is_stopping() && !leno_context::is_planted("stop-respawns");
+        let is_stopping =
+            self.membership.is_stopping() && !leno_context::is_planted("stop-respawns");
         let cancelled = cancelled || is_stopping;
         task.borrows.set(launch.borrows);
         task.permit.set(unparked);
@@ -293,7 +211,7 @@ impl Core {
             start => {
                 let hint = if start == Start::Eager { Hint::Front } else { launch.hint };
                 if self.make_ready(co, task, Why::Spawned, hint) {
-                    self.queue.borrow_mut().woke(co);
+                    self.ready.woke(co);
                 }
             }
         }
@@ -312,239 +230,21 @@ impl Core {
             Ok(Err(error)) => {
                 last_words::say(format_args!("a coroutine was dropped: {error}"));
             }
-            Err(panic) => self.failed(Co::of_core(self.mailbox.number), name, panic),
+            Err(panic) => self.failed(Co::of_core(self.number()), name, panic),
         }
-    }
-
-    /// Whether a policy was asked where to put it.
-    #[inline(always)]
-    fn make_ready(&self, co: Co, task: &Task, why: Why, hint: Hint) -> bool {
-        if let State::Parked(reason) = task.state() {
-            self.count_parked(reason, -1);
-        }
-        self.log(self.entry.running.get().co(), || match why {
-            Why::Yielded => What::Yielded,
-            why => What::Woke { co, why },
-        });
-        task.become_(State::Ready);
-        task.since.set(self.now.get());
-        if task.has_sink.get() && self.give_to_sink(co, task) {
-            return false;
-        }
-        self.enqueue(co, why, hint)
-    }
-
-    /// Puts a coroutine that is ready into the core's own queue. Whether that is a policy's.
-    #[inline(always)]
-    fn enqueue(&self, co: Co, why: Why, hint: Hint) -> bool {
-        self.ready.set(self.ready.get() + 1);
-        self.queue.borrow_mut().ready(co, why, hint, || self.roughly_now());
-        if leno_context::is_planted("scope-leaves-early") {
-            self.tell_policy();
-        }
-        self.is_policed.get()
-    }
-
-    /// Gives a coroutine of this core its permit: it goes on now, or does not park next time. Whether it
-    /// does now, and a policy decides when: then whoever runs may [give way](Self::give_way).
-    #[inline(always)]
-    pub(crate) fn unpark(&self, co: Co, why: Why, hint: Hint) -> bool {
-        let Some(task) = self.tasks.get(co) else { return self.unpark_movable(co) };
-        let why = match task.state() {
-            State::Parked(_) => why,
-            State::Calling(_) if !task.attaches.get() => why,
-            State::New => Why::Spawned,
-            State::Finished(_) => return false,
-            _ => {
-                task.permit.set(!leno_context::is_planted("wake"));
-                return false;
-            }
-        };
-        let is_policy = self.make_ready(co, task, why, hint);
-        if is_policy {
-            self.queue.borrow_mut().woke(co);
-        }
-        is_policy
-    }
-
-    /// Asks the policy who goes on: the running coroutine, or the one that it has made ready last. It
-    /// is no place to exit: what the coroutine was doing is done.
-    #[cold]
-    pub(crate) fn give_way(&self, inside: &Inside<'_>) {
-        let Some(woken) = self.queue.borrow_mut().take_woken() else { return };
-        if self.tell_policy() {
-            inside.check_after_hook();
-        }
-        let is_ready = self.tasks.get(woken).is_some_and(|other| other.state() == State::Ready);
-        if !is_ready || is_to_exit(inside.task) || !inside.can_leave() {
-            return;
-        }
-        let candidates = [Candidate::Co(inside.co), Candidate::Co(woken)];
-        if self.choose(&Choice::new(ChoiceKind::After, None, &candidates)) == 0 {
-            return;
-        }
-        inside.check_after_hook();
-        self.queue.borrow_mut().prefer(woken);
-        self.give_turn(inside);
-    }
-
-    /// The same for one that has set a timer here, and may be anywhere.
-    #[cold]
-    fn unpark_movable(&self, co: Co) -> bool {
-        if co.core() != self.mailbox.number
-            && let Some(own) = &self.team
-        {
-            own.team.answer(&Message::Unpark(co));
-        }
-        false
-    }
-
-    /// Makes a coroutine of this core exit, unless it is doing so already. Returns whether it was
-    /// alive.
-    pub(crate) fn cancel(&self, co: Co, as_: Outcome) -> bool {
-        let Some(task) = self.tasks.get(co) else { return false };
-        if task.exit.get() == Exit::No {
-            task.exit.set(Exit::Asked { as_, raised: 0 });
-            match task.state() {
-                State::Parked(_) if task.masked.get() == 0 => {
-                    self.make_ready(co, task, Why::Exit, Hint::Back);
-                }
-                State::Calling(_) if task.masked.get() == 0 && !task.attaches.get() => {
-                    self.make_ready(co, task, Why::Exit, Hint::Back);
-                }
-                State::New => {
-                    self.make_ready(co, task, Why::Exit, Hint::Back);
-                }
-                // Its scheduler may never attach it again.
-                State::Ready if task.has_sink.get() => self.take_from_sink(co, task),
-                _ => {}
-            }
-        }
-        true
-    }
-
-    /// Parks the running coroutine until it is unparked or is to exit.
-    #[inline(always)]
-    pub(crate) fn park(&self, inside: &Inside<'_>, reason: Reason) -> Wake {
-        let task = inside.task;
-        if let Some(wake) = may_not_park(inside) {
-            return wake;
-        }
-        self.log(Some(inside.co), || What::Parked(reason));
-        task.become_(State::Parked(reason));
-        task.since.set(self.now.get());
-        self.count_parked(reason, 1);
-        self.leave(inside);
-        wake_of(task)
-    }
-
-    /// Hands over to `callee` and parks the running coroutine until it is unparked or is to exit.
-    pub(crate) fn call(&self, inside: &Inside<'_>, callee: Co) -> Wake {
-        let task = inside.task;
-        if let Some(wake) = may_not_park(inside) {
-            return wake;
-        }
-        self.log(Some(inside.co), || What::Calls(callee));
-        task.become_(State::Calling(callee));
-        crate::wait::unpark_quietly(callee, Hint::Next);
-        self.leave(inside);
-        wake_of(task)
-    }
-
-    /// As [`Self::park`], until `deadline` at most; how often the coroutine had parked before the clock was asked, and
-    /// what that said.
-    pub(crate) fn park_until(
-        &self,
-        inside: &Inside<'_>,
-        reason: Reason,
-        deadline: Time,
-        (parks, now): (u32, Time),
-    ) -> Wake {
-        if deadline <= now {
-            return may_not_park(inside).unwrap_or(Wake::TimedOut);
-        }
-        if inside.task.parks.get() != parks {
-            // The clock has parked, and may have taken a wake that is meant for this wait: the caller looks again.
-            return wake_of(inside.task);
-        }
-        let key = self.arm(deadline, inside.co);
-        let wake = self.park(inside, reason);
-        let fired = !self.disarm(key);
-        if fired && wake == Wake::Unparked { Wake::TimedOut } else { wake }
-    }
-
-    /// Lets others have their turn first.
-    #[inline(always)]
-    pub(crate) fn yield_now(&self, inside: &Inside<'_>) -> Wake {
-        let task = inside.task;
-        if is_to_exit(task) || !inside.can_leave() {
-            return Wake::Exit;
-        }
-        self.give_turn(inside);
-        wake_of(task)
-    }
-
-    /// The running coroutine is ready, and leaves.
-    #[inline(always)]
-    fn give_turn(&self, inside: &Inside<'_>) {
-        if self.is_policed.get() && !inside.task.has_sink.get() {
-            return self.yield_to_policy(inside);
-        }
-        self.make_ready(inside.co, inside.task, Why::Yielded, Hint::Back);
-        self.leave(inside);
-    }
-
-    /// Whether whoever is spawned ends before it starts.
-    fn is_stopping(&self) -> bool {
-        self.is_stopping.get() || self.team.as_ref().is_some_and(|own| own.team.is_stopping())
     }
 
     /// The first generation of its coroutines: no other core with its number has the same.
     pub(crate) fn generation(&self) -> u32 {
         self.tasks.first_generation()
     }
-
-    /// Unparks a coroutine at a certain time, unless the timer is removed before.
-    pub(crate) fn arm(&self, when: Time, co: Co) -> TimerKey {
-        self.timers.borrow_mut().insert(when, co)
-    }
-
-    /// Removes a timer; whether it was still armed.
-    pub(crate) fn disarm(&self, key: TimerKey) -> bool {
-        self.timers.borrow_mut().remove(key).is_some()
-    }
-}
-
-#[inline(always)]
-fn is_to_exit(task: &Task) -> bool {
-    task.exit.get() != Exit::No && task.masked.get() == 0
-}
-
-/// What parking gives at once.
-#[inline(always)]
-fn may_not_park(inside: &Inside<'_>) -> Option<Wake> {
-    let task = inside.task;
-    task.parks.set(task.parks.get().wrapping_add(1));
-    if is_to_exit(task) || !inside.can_leave() {
-        return Some(Wake::Exit);
-    }
-    task.permit.replace(false).then_some(Wake::Unparked)
-}
-
-#[inline(always)]
-fn wake_of(task: &Task) -> Wake {
-    if is_to_exit(task) { Wake::Exit } else { Wake::Unparked }
 }
 
 impl Drop for Core {
     fn drop(&mut self) {
-        world::leaves(self.mailbox, self.counts.get().given_up);
-        if self.events.is_some() {
-            world::count_log(false);
-        }
-        if self.is_preemptive {
-            world::count_preemptive(false);
-        }
-        mailbox::close(self.mailbox, self.tasks.unused_generation());
+        world::leaves(self.mail.mailbox(), self.observation.counts().given_up);
+        self.observation.leave();
+        self.slices.leave();
+        mailbox::close(self.mail.mailbox(), self.tasks.unused_generation());
     }
 }

@@ -13,11 +13,9 @@
 //! served from then on. The panic leaves [`LocalSystem::run`](crate::LocalSystem::run); in a
 //! [`System`](crate::System), whose cores run on, it is a failure in the report.
 
-use std::collections::VecDeque;
-
 use super::Core;
 use super::queue::{Note, ReadyNote};
-use super::run::{AHEAD, FITS_CACHE};
+use super::ready::{AHEAD, FITS_CACHE};
 use crate::log::What;
 use crate::policy::{Choice, Hint, Policy, Ready, Why};
 use crate::raw::entered::Inside;
@@ -30,14 +28,14 @@ struct PolicyCall<'a>(&'a Core);
 
 impl PolicyCall<'_> {
     fn begin(core: &Core) -> PolicyCall<'_> {
-        core.policy_calls.set(core.policy_calls.get() + 1);
+        core.ready.begin_call();
         PolicyCall(core)
     }
 }
 
 impl Drop for PolicyCall<'_> {
     fn drop(&mut self) {
-        self.0.policy_calls.set(self.0.policy_calls.get() - 1);
+        self.0.ready.end_call();
     }
 }
 
@@ -45,13 +43,13 @@ impl Core {
     /// Whether code of its policy is in the middle of a call, perhaps in a coroutine that is suspended: its
     /// frames refer to the core.
     pub(crate) fn is_in_policy(&self) -> bool {
-        self.policy_calls.get() > 0
+        self.ready.is_in_call()
     }
 
     /// Whether user code decides.
     #[inline(always)]
     pub(crate) fn has_policy(&self) -> bool {
-        self.is_policed.get()
+        self.ready.is_policed()
     }
 
     /// Who decides what runs next.
@@ -65,7 +63,7 @@ impl Core {
 
     /// Calls the policy. `None` if it cannot be called, or panics; in that case it is deposed.
     fn with_policy<R>(&self, f: impl FnOnce(&mut dyn Policy) -> R) -> Option<R> {
-        let mut policy = self.queue.borrow_mut().take_policy()?;
+        let mut policy = self.ready.take_policy()?;
         // Until nothing of the policy is left to be called, its `Drop` and what it has raised included: all of that
         // may suspend the code around, and refers to the core.
         let _call = PolicyCall::begin(self);
@@ -87,7 +85,7 @@ impl Core {
     }
 
     fn put_back(&self, policy: Box<dyn Policy>) {
-        let not_needed = self.queue.borrow_mut().put_back(policy);
+        let not_needed = self.ready.put_back(policy);
         user::dispose(not_needed);
     }
 
@@ -96,14 +94,9 @@ impl Core {
     fn depose(&self, why: Panic) {
         let is_ready = |task: &super::Task| task.state() == State::Ready && !task.has_sink.get();
         let tasks = self.tasks.iter().filter(|(_, task)| is_ready(task)).map(|(co, _)| co);
-        let mut ready: VecDeque<Co> = tasks.collect();
-        ready.extend(self.guests.borrow().keys());
-        self.ready.set(ready.len());
-        self.is_policed.set(false);
-        let policy = self.queue.borrow_mut().depose(ready);
+        let policy = self.ready.depose(tasks.collect());
         user::dispose(policy);
         self.chores.complain(why);
-        self.orphans.set(true);
     }
 
     /// Deposes a policy that has broken its contract.
@@ -121,7 +114,7 @@ impl Core {
     #[cold]
     pub(super) fn raise_complaint(&self) {
         let Some(panic) = self.chores.complaint() else { return };
-        if self.team.is_none() {
+        if !self.membership.has_team() {
             panic.resume();
         }
         self.failed_itself("the policy", panic);
@@ -129,17 +122,17 @@ impl Core {
 
     /// Tells the policy what has happened since it was last called. Returns whether it was called for that.
     pub(super) fn tell_policy(&self) -> bool {
-        if !self.queue.borrow().has_notes() {
+        if !self.ready.has_notes() {
             return false;
         }
-        let steps = self.queue.borrow().steps();
+        let steps = self.ready.steps();
         if let Some(steps) = steps {
             self.change(&steps);
             return false;
         }
         self.with_policy(|policy| {
             loop {
-                let note = self.queue.borrow_mut().next_note();
+                let note = self.ready.next_note();
                 match note {
                     None => return,
                     Some(Note::Forget(co)) => policy.forget(co),
@@ -154,7 +147,7 @@ impl Core {
     /// Does with the list of a world's policy what that would do if it were told.
     fn change(&self, steps: &Steps) {
         loop {
-            let note = self.queue.borrow_mut().next_note();
+            let note = self.ready.next_note();
             match note {
                 None => return,
                 Some(Note::Forget(co)) => steps.remove(co),
@@ -167,13 +160,13 @@ impl Core {
     /// Tells the policy that a coroutine can run; about copies, so that nothing is borrowed.
     fn tell(&self, policy: &mut dyn Policy, note: ReadyNote) {
         let ReadyNote { co, why, hint, now } = note;
-        let guest = self.guests.borrow().get(&co).cloned();
-        let about = match (self.tasks.get(co), &guest) {
+        let movable = self.ready.movable(co);
+        let about = match (self.tasks.get(co), &movable) {
             (Some(task), _) => task.about.borrow().clone(),
-            (None, Some(guest)) => guest.about.clone(),
+            (None, Some(movable)) => movable.about.clone(),
             (None, None) => return,
         };
-        drop(guest);
+        drop(movable);
         policy.ready(&about.ready(co, why, hint, now));
     }
 
@@ -181,23 +174,23 @@ impl Core {
     fn is_queued(&self, co: Co) -> bool {
         match self.tasks.get(co) {
             Some(task) => task.state() == State::Ready && !task.has_sink.get(),
-            None => self.guests.borrow().contains_key(&co),
+            None => self.ready.has_movable(co),
         }
     }
 
-    /// Asks the policy who runs next.
+    /// Asks the policy who runs next, and whose turn is to begin.
     #[inline(never)]
     pub(super) fn ask_policy(&self) -> Option<Co> {
         loop {
-            if self.ready.get() == 0 {
+            if self.ready.is_empty() {
                 return None;
             }
-            let first = self.queue.borrow_mut().pick();
+            let first = self.ready.pick();
             if let Some(first) = first.filter(|first| self.is_queued(*first)) {
                 return Some(first);
             }
             self.tell_policy();
-            let is_long = self.ready.get() > FITS_CACHE;
+            let is_long = self.ready.length() > FITS_CACHE;
             let picked = self.with_policy(|policy| {
                 let next = policy.pick();
                 if is_long {
@@ -207,7 +200,7 @@ impl Core {
             });
             match picked {
                 Some(Some(co)) if self.is_queued(co) => {
-                    self.queue.borrow_mut().heard_of(co);
+                    self.ready.heard_of(co);
                     return Some(co);
                 }
                 Some(Some(co)) => self.broke(format_args!(
@@ -215,14 +208,14 @@ impl Core {
                      put in, each once"
                 )),
                 // It has made someone ready itself.
-                Some(None) if self.queue.borrow().has_notes() => continue,
-                Some(None) if self.ready.get() == 0 => return None,
+                Some(None) if self.ready.has_notes() => continue,
+                Some(None) if self.ready.is_empty() => return None,
                 Some(None) => self.broke(format_args!(
                     "gave back nobody, but {} are ready: `pick` gives back those that `ready` has \
                      put in, each once",
-                    self.ready.get()
+                    self.ready.length()
                 )),
-                None if self.queue.borrow().is_away() => self.broke(format_args!(
+                None if self.ready.is_away() => self.broke(format_args!(
                     "suspended the code that called it, and the core's loop goes on: a policy answers \
                      at once"
                 )),
@@ -230,7 +223,7 @@ impl Core {
             }
             self.raise_complaint();
             if !self.has_policy() {
-                return self.queue.borrow_mut().pick();
+                return self.ready.pick();
             }
         }
     }
@@ -245,7 +238,7 @@ impl Core {
             inside.check_after_hook();
         }
         let (co, why, hint) = (inside.co, Why::Yielded, Hint::Back);
-        let steps = self.queue.borrow().steps();
+        let steps = self.ready.steps();
         let told = match steps {
             Some(steps) => {
                 steps.add(co, why);
@@ -262,11 +255,12 @@ impl Core {
         self.log(Some(co), || What::Yielded);
         let task = inside.task;
         task.become_(State::Ready);
-        task.since.set(self.now.get());
-        self.ready.set(self.ready.get() + 1);
+        task.since.set(self.roughly_now());
         // One that was deposed while it was told, because it suspended this coroutine, does not count.
-        if !told || !self.has_policy() {
-            self.queue.borrow_mut().ready(co, why, hint, || self.roughly_now());
+        if told && self.has_policy() {
+            self.ready.add_told();
+        } else {
+            self.ready.add(co, why, hint, || self.roughly_now());
         }
         inside.leave();
     }
@@ -299,7 +293,7 @@ impl Core {
 
     /// Ends what a policy could be asked, before the core goes.
     pub(crate) fn drop_policy(&self) {
-        let policy = self.queue.borrow_mut().take_policy();
+        let policy = self.ready.take_policy();
         user::dispose(policy);
     }
 }

@@ -13,6 +13,7 @@ use leno_context::Name;
 
 use super::StateCell;
 use super::body::Body;
+use super::parked::Parked;
 use crate::attach::Inbox;
 use crate::co::GENERATIONS;
 use crate::join::Adoption;
@@ -191,6 +192,8 @@ pub(crate) struct Tasks {
     /// Slots that are not in use.
     free: StateCell<Vec<u32>>,
     live: Cell<usize>,
+    /// How many of them are parked.
+    pub(super) parked: Parked,
     /// The generation of slots that are used for the first time.
     first_generation: u32,
     highest_generation: Cell<u32>,
@@ -203,6 +206,7 @@ impl Tasks {
             slots: Slots::new(),
             free: StateCell::default(),
             live: Cell::new(0),
+            parked: Parked::default(),
             first_generation,
             highest_generation: Cell::new(first_generation),
         }

@@ -2,14 +2,10 @@
 //!
 //! Turns begin and end in the core's loop. Where nothing has to be looked at between two of them, the
 //! one that leaves hands on to the next itself: one switch instead of two. The loop then sees the
-//! second come back from where it sent the first ([`Core::hands`] says how often in a row).
+//! second come back from where it sent the first ([`super::turns`] counts how often in a row).
 
 use core::task::{Context, Poll};
-use core::time::Duration;
 use std::sync::Arc;
-
-use leno_context::last_words;
-use leno_context::stack::StackError;
 
 use super::{Body, Core, Exit, Task};
 use crate::join::Adoption;
@@ -19,18 +15,14 @@ use crate::raw::closure::Closure;
 use crate::raw::entered::{Inside, Running};
 use crate::raw::stack::{Code, Left};
 use crate::user::{self, is_exit};
-use crate::{Co, Name, Outcome, Reason, State, Time};
-
-/// How long a coroutine that got no stack waits before it tries again: about as long as there was none, in these bounds.
-const SHORTEST: Duration = Duration::from_millis(1);
-const LONGEST: Duration = Duration::from_millis(100);
+use crate::{Co, Name, Outcome, Reason, State};
 
 impl Core {
     /// Runs a ready coroutine until it parks, yields or ends.
     #[inline(always)]
     pub(super) fn take_turn(&self, co: Co) {
-        self.ready.set(self.ready.get() - 1);
-        let Some(task) = self.tasks.get(co) else { return self.take_turn_of_guest(co) };
+        self.ready.begin_turn();
+        let Some(task) = self.tasks.get(co) else { return self.take_turn_of_movable(co) };
         self.run(co, task);
         self.check();
     }
@@ -46,7 +38,7 @@ impl Core {
 
     #[inline(always)]
     fn resume(&self, co: Co, task: &Task) {
-        self.window.runs(co);
+        self.observation.window().runs(co);
         self.entry.runs(co, task);
         let code = task.seat.resume();
         self.entry.with_running(|co, task| self.came_back(co, task, code));
@@ -67,7 +59,7 @@ impl Core {
     /// again.
     #[inline(always)]
     pub(super) fn leave(&self, inside: &Inside<'_>) {
-        if self.hands.get() > 0
+        if self.turns.may_hand_on()
             && let Some(next) = self.next_at_hand(inside.co)
         {
             self.hand_on(inside, next);
@@ -79,7 +71,7 @@ impl Core {
     /// Who would be picked next, if it is another one, with a stack; not if code of a user decides that.
     #[inline(always)]
     fn next_at_hand(&self, own: Co) -> Option<&Task> {
-        let co = self.queue.borrow().first_come().filter(|co| *co != own)?;
+        let co = self.ready.first().filter(|co| *co != own)?;
         let task = self.tasks.get(co)?;
         let is_at_hand = !task.seat.is_free() && !std::thread::panicking();
         is_at_hand.then_some(task)
@@ -88,15 +80,15 @@ impl Core {
     /// Ends the turn of the running coroutine and begins that of the next one, without the loop.
     #[inline(always)]
     fn hand_on(&self, inside: &Inside<'_>, task: &Task) {
-        self.hands.set(self.hands.get() - 1);
+        self.turns.hand_on();
         self.entry.running.set(Running::Nobody);
         self.check();
         let Some(co) = self.pick() else { return inside.leave() };
-        self.ready.set(self.ready.get() - 1);
+        self.ready.begin_turn();
         self.log(Some(co), || What::Runs);
         task.become_(State::Running);
         self.check_picked(co);
-        self.window.runs(co);
+        self.observation.window().runs(co);
         self.entry.runs(co, task);
         inside.hand_on(task);
     }
@@ -115,13 +107,13 @@ impl Core {
     /// Lets other threads see who runs, and its name.
     fn show(&self, co: Co, task: &Task) {
         let about = task.about.borrow();
-        self.window.write(co, &about.name, about.site);
-        self.window.runs(co);
+        self.observation.window().write(co, &about.name, about.site);
+        self.observation.window().runs(co);
     }
 
     #[cold]
     fn given_up(&self, co: Co, task: &Task) {
-        self.count(|n| n.given_up += 1);
+        self.observation.count_given_up();
         // Wakers of those who join it may raise an exit of the code around the loop.
         let (name, abandoned) = (self.name_of(co), user::call(|| task.abandon()));
         self.ended(co, task);
@@ -145,54 +137,6 @@ impl Core {
         }
     }
 
-    /// There is no stack: it tries again from time to time, as long as a coroutine that has one may end.
-    #[cold]
-    fn no_stack(&self, co: Co, task: &Task, error: &StackError, closure: Closure<'static>) {
-        let is_possible = !matches!(error, StackError::TooLarge { .. });
-        if is_possible && self.may_free_a_stack() {
-            task.body.set(Body::Closure(closure));
-            let now = self.roughly_now();
-            self.arm(now + self.patience(now), co);
-            task.become_(State::Parked(Reason::Stack));
-            task.since.set(self.now.get());
-            self.count_parked(Reason::Stack, 1);
-            return;
-        }
-        let about = task.about.borrow().clone();
-        last_words::say(format_args!(
-            "coroutine {} (spawned at {}) cannot start: {error}",
-            about.name.or_id(co.bits()),
-            about.site,
-        ));
-        self.drop_body(co, task, Body::Closure(closure));
-    }
-
-    /// How long to wait after one more try in vain. Where nobody has tried for long, a new shortage begins.
-    fn patience(&self, now: Time) -> Duration {
-        let began = match self.shortage.get() {
-            Some((began, last)) if now.since(last) <= 2 * LONGEST => began,
-            _ => now,
-        };
-        self.shortage.set(Some((began, now)));
-        now.since(began).clamp(SHORTEST, LONGEST)
-    }
-
-    /// Whether a coroutine of this core that has a stack may end. Not if all wait for each other, or for those that
-    /// have none yet.
-    fn may_free_a_stack(&self) -> bool {
-        if !self.tasks.iter().any(|(_, task)| !task.seat.is_free()) {
-            return false;
-        }
-        let is_awake = self.ready.get() > 0
-            || self.team.is_some()
-            || self.is_open()
-            || self.mailbox.bell.is_rung();
-        // Each of those that have none has a timer.
-        let lacks = |task: &Task| task.state() == State::Parked(Reason::Stack);
-        let lacking = || self.tasks.iter().filter(|(_, task)| lacks(task)).count();
-        is_awake || self.timers.borrow().len() > lacking()
-    }
-
     #[inline(never)]
     fn poll(&self, co: Co, task: &Task, mut future: core::pin::Pin<Box<dyn Future<Output = ()>>>) {
         if task.exit.get() != Exit::No {
@@ -213,9 +157,7 @@ impl Core {
             Ok(Poll::Pending) => {
                 task.body.set(Body::Future(future));
                 self.log(Some(co), || What::Parked(Reason::Future));
-                task.become_(State::Parked(Reason::Future));
-                task.since.set(self.now.get());
-                self.count_parked(Reason::Future, 1);
+                self.set_parked(task, Reason::Future);
                 if task.permit.replace(false) || task.exit.get() != Exit::No {
                     self.make_ready(co, task, Why::Unparked, Hint::Back);
                 }
@@ -225,31 +167,31 @@ impl Core {
 
     /// Ends a coroutine by dropping its body; whoever waits for it learns by that.
     pub(super) fn drop_body(&self, co: Co, task: &Task, body: Body) {
-        let outcome = self.outcome.take();
+        let outcome = self.endings.take();
         self.entry.running.set(Running::Future(co));
         if leno_context::is_planted("body-unwinds") {
             drop(body);
             self.entry.running.set(Running::Nobody);
-            self.outcome.set(outcome);
+            self.endings.set(outcome);
             return self.ended(co, task);
         }
         let dropped = user::try_dispose(body);
         self.entry.running.set(Running::Nobody);
-        self.outcome.set(outcome);
+        self.endings.set(outcome);
         let Err(panic) = dropped else { return self.ended(co, task) };
         if is_exit(&panic) {
             // That of the code around the core's loop.
             self.ended(co, task);
             panic.resume();
         }
-        self.outcome.set(Some(outcome.unwrap_or(Outcome::Panicked)));
+        self.endings.set(Some(outcome.unwrap_or(Outcome::Panicked)));
         self.failed(co, self.name_of(co), panic);
         self.ended(co, task);
     }
 
     /// A coroutine has ended; its body has told [`Core::set_outcome`] how, unless it was dropped.
     fn ended(&self, co: Co, task: &Task) {
-        let outcome = self.outcome.take().unwrap_or_else(|| task.exit.get().outcome());
+        let outcome = self.endings.take().unwrap_or_else(|| task.exit.get().outcome());
         self.count_end(co, outcome);
         task.become_(State::Finished(outcome));
         if task.has_sink.get() {
@@ -258,7 +200,7 @@ impl Core {
         let name = task.name_to_blame();
         let result = self.tasks.remove(co);
         self.drop_result(co, name, result);
-        self.last_outcome.set(outcome);
+        self.endings.set_last(outcome);
         self.pass_exit_on();
     }
 
@@ -276,21 +218,6 @@ impl Core {
             // That of the code around the core's loop.
             Err(panic) if is_exit(&panic) => panic.resume(),
             Err(panic) => self.failed(co, name, panic),
-        }
-    }
-
-    /// Whoever has ended here is counted, and knows nothing any more.
-    #[inline(always)]
-    pub(super) fn count_end(&self, co: Co, outcome: Outcome) {
-        self.count(|n| match outcome {
-            Outcome::Returned => n.returned += 1,
-            Outcome::Panicked => n.panicked += 1,
-            Outcome::Exited => n.exited += 1,
-            Outcome::Starved | Outcome::Blockaged => n.removed += 1,
-        });
-        self.log(Some(co), || What::Ended(outcome));
-        if !self.ledger.borrow().is_empty() {
-            self.ledger.borrow_mut().forget_co(co);
         }
     }
 }

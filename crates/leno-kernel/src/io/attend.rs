@@ -90,7 +90,7 @@ impl Attention {
     #[cold]
     pub(super) fn begin(&self, core: &Core, reactor: Reactor) {
         if !self.is_on.get() {
-            core.mailbox.bell.set_sleeper(Some(reactor.0.clone()));
+            core.mail.bell().set_sleeper(Some(reactor.0.clone()));
             *self.reactor.borrow_mut() = Some(reactor);
             self.is_on.set(true);
         }
@@ -106,7 +106,7 @@ impl Attention {
     fn take(&self, core: &Core) -> Option<Arc<Inner>> {
         let reactor = self.reactor.take()?;
         self.is_on.set(false);
-        core.mailbox.bell.set_sleeper(None);
+        core.mail.bell().set_sleeper(None);
         Some(reactor.0.clone())
     }
 

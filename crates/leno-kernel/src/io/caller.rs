@@ -27,7 +27,7 @@ pub(super) fn permit() -> io::Result<Caller> {
         let found = entered::here(|here| match core_of(here) {
             None => Ok(Caller::Thread),
             Some(core) if core.attention.is_on() => Ok(Caller::Co),
-            Some(core) => Err(core.platform.clone()),
+            Some(core) => Err(core.clock.platform().clone()),
         });
         match found {
             Ok(caller) => return Ok(caller),
@@ -41,7 +41,9 @@ pub(super) fn reactor() -> io::Result<(Watcher, Arc<Inner>)> {
     loop {
         let found = entered::here(|here| match core_of(here) {
             None => Ok(None),
-            Some(core) => core.attention.reactor().map(Some).ok_or_else(|| core.platform.clone()),
+            Some(core) => {
+                core.attention.reactor().map(Some).ok_or_else(|| core.clock.platform().clone())
+            }
         });
         match found {
             Ok(None) => return Ok((Watcher::Helper, helper::reactor()?)),

@@ -107,7 +107,7 @@ impl Core {
     /// Writes an event down, if there is a log.
     #[inline(always)]
     pub(crate) fn log(&self, by: Option<Co>, what: impl FnOnce() -> What) {
-        if let Some(ring) = &self.events {
+        if let Some(ring) = self.observation.log() {
             self.write_down(ring, by, what());
         }
     }
@@ -115,13 +115,13 @@ impl Core {
     #[cold]
     #[inline(never)]
     fn write_down(&self, ring: &Ring, by: Option<Co>, what: What) {
-        let (at, core) = (self.now_in_operation(), self.mailbox.number);
+        let (at, core) = (self.clock.in_operation(), self.number());
         ring.add(Event { at, core, by, what });
     }
 
     /// What has happened on it; nothing, if there is no log.
     pub(crate) fn take_log(&self) -> Log {
-        let Some(ring) = &self.events else { return Log::default() };
+        let Some(ring) = self.observation.log() else { return Log::default() };
         let (events, lost) = ring.snapshot();
         let mut names: HashMap<Co, Name> = HashMap::new();
         for event in &events {
@@ -138,8 +138,8 @@ impl Core {
 #[inline]
 pub fn is_on() -> bool {
     entered::here(|here| match here {
-        Here::Stack(inside) | Here::Virtual(inside) => inside.core.events.is_some(),
-        Here::Future(core, _) => core.events.is_some(),
+        Here::Stack(inside) | Here::Virtual(inside) => inside.core.observation.log().is_some(),
+        Here::Future(core, _) => core.observation.log().is_some(),
         Here::Thread => false,
     })
 }
@@ -161,7 +161,7 @@ pub fn add(what: impl FnOnce() -> What) {
 /// Lets the log of the calling coroutine's system call something by its name, if it has one.
 pub fn call_by_name(sign: &Sign) {
     let ring = |core: &Core| {
-        if let Some(ring) = &core.events
+        if let Some(ring) = core.observation.log()
             && let Some(name) = sign.name()
         {
             ring.call(sign.object(), name);

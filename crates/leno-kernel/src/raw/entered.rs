@@ -160,7 +160,7 @@ fn list<'a>() -> impl Iterator<Item = &'a Core> {
 /// Calls `f` with the core that has this number, if this thread has entered it.
 #[inline(always)]
 pub(crate) fn with_core<R>(number: u32, f: impl FnOnce(&Core) -> R) -> Option<R> {
-    if let Some(core) = list().find(|core| core.mailbox.number == number)
+    if let Some(core) = list().find(|core| core.number() == number)
         && (!world::is_near() || core.entry.thread.get() == world::current_thread())
     {
         return Some(f(core));
@@ -183,13 +183,13 @@ fn list_here<'a>() -> impl Iterator<Item = &'a Core> {
 /// Calls `f` with the core whose team has this number, if this thread has entered one.
 pub(crate) fn with_team<R>(number: u32, f: impl FnOnce(&Core) -> R) -> Option<R> {
     let is_of_team =
-        |core: &&Core| core.team.as_ref().is_some_and(|own| own.team.movables.number() == number);
+        |core: &&Core| core.membership.team().is_some_and(|team| team.movables.number() == number);
     list_here().find(is_of_team).map(f)
 }
 
 /// The teams of the cores that this thread has entered, which do not go on while it blocks.
 pub(crate) fn teams() -> Vec<Arc<Team>> {
-    list_here().filter_map(|core| core.team.as_ref()).map(|own| own.team.clone()).collect()
+    list_here().filter_map(|core| core.membership.team()).cloned().collect()
 }
 
 /// Who runs the calling code.

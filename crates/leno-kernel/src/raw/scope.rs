@@ -165,10 +165,8 @@ impl Children {
     /// Takes the panics of children that the core has kept, because nobody waited for them.
     fn collect(&self) {
         let spawned = self.spawned.borrow().clone();
-        let failures = entered::with_core(self.core, |core| {
-            let mut failures = core.failures.borrow_mut();
-            failures.extract_if(.., |failure| spawned.contains(&failure.co)).collect::<Vec<_>>()
-        });
+        let failures =
+            entered::with_core(self.core, |core| core.endings.take_failures_of(&spawned));
         for failure in failures.into_iter().flatten() {
             self.failed(failure.payload);
         }
@@ -234,7 +232,7 @@ impl Children {
     /// Lets the children run; `is_deaf` if the calling coroutine knows already that it is to exit.
     fn wait_once(&self, is_deaf: bool) -> Wake {
         let own = entered::here(|here| match here {
-            Here::Stack(inside) if inside.core.mailbox.number == self.core => {
+            Here::Stack(inside) if inside.core.number() == self.core => {
                 inside.can_leave().then_some(inside.co)
             }
             _ => None,
@@ -431,11 +429,11 @@ impl Guard {
                 Here::Future(core, co) => (core, co),
                 Here::Thread | Here::Virtual(_) => return (None, None),
             };
-            (core.outcome.take(), core.tasks.get(co).and_then(|task| task.take_adoption()))
+            (core.endings.take(), core.tasks.get(co).and_then(|task| task.take_adoption()))
         });
         let dropped = user::try_dispose(adoption);
         // Others may have run meanwhile, and ended.
-        entered::with_core(self.0.core, |core| core.outcome.set(outcome));
+        entered::with_core(self.0.core, |core| core.endings.set(outcome));
         if let Err(panic) = dropped {
             self.0.failed(panic);
         }

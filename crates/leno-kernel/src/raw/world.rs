@@ -46,7 +46,7 @@ pub(crate) fn with<R>(f: impl FnOnce(&World) -> R) -> Option<R> {
 /// Calls `f` with the core of this thread's world, if it has this number.
 #[cold]
 pub(crate) fn with_core<R>(number: u32, f: impl FnOnce(&Core) -> R) -> Option<R> {
-    with(|world| (world.core.mailbox.number == number).then(|| f(&world.core))).flatten()
+    with(|world| (world.core.number() == number).then(|| f(&world.core))).flatten()
 }
 
 /// The world's running thread, if it is the coroutine of `control`.

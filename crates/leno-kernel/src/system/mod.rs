@@ -20,7 +20,7 @@ use crate::ask::{Deadline, PATIENCE, ask};
 use crate::bell::Bell;
 use crate::blocking;
 use crate::co::CORES;
-use crate::core::{Core, Membership, Parts};
+use crate::core::{Core, Parts, TeamPlace};
 use crate::dump::{Depth, Dump};
 use crate::log::{Log, Ring};
 use crate::mailbox::{self, Address};
@@ -213,10 +213,9 @@ impl SystemBuilder {
                 Ok(policy) => (policy, None),
                 Err(panic) => (None, Some(panic)),
             };
-            let membership = Membership { team: team.clone(), place };
             let platform = Box::new(clock);
             let log = log.map(Ring::new).map(Rc::new);
-            let team_part = Some(membership);
+            let team_part = Some(TeamPlace { team: team.clone(), place });
             let parts =
                 Parts { platform, policy, steps: None, log, team: team_part, title, is_preemptive };
             // In a place of its own: one that is leaked stays there.

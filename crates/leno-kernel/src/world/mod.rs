@@ -97,7 +97,7 @@ pub fn is_here() -> bool {
 
 /// The number of the calling code's world, or none.
 pub(crate) fn number() -> u32 {
-    let number = || raw::with(|world| world.core.mailbox.number + 1);
+    let number = || raw::with(|world| world.core.number() + 1);
     is_near().then(number).flatten().unwrap_or(mailbox::NO_WORLD)
 }
 
@@ -218,7 +218,7 @@ impl World {
         if self.core.tasks.live() > 0 && self.trouble.borrow().is_none() {
             self.listen_outside();
         }
-        leaves(self.core.mailbox, 0);
+        leaves(self.core.mail.mailbox(), 0);
         let report = self.core.report();
         if !report.alive.is_empty() {
             let report = thread::without_own_places(&report.to_string());
@@ -233,7 +233,7 @@ impl World {
         // What the program has one of goes with its threads; a destructor that panics is trouble, too.
         let own = self.own.take();
         user::discard_all(own);
-        let given_up = self.core.counts.get().given_up;
+        let given_up = self.core.observation.counts().given_up;
         if given_up > 0 {
             self.fail(Trouble::Leak(format!("{given_up} thread(s) could not be unwound")));
         }
@@ -245,7 +245,7 @@ impl World {
     fn listen_outside(&self) {
         const NAP: Duration = Duration::from_millis(1);
         for _ in 0..self.grace.as_millis() {
-            if self.core.mailbox.has_strayed() {
+            if self.core.mail.mailbox().has_strayed() {
                 return;
             }
             std::thread::sleep(NAP);
@@ -271,7 +271,8 @@ fn waiting_inside() -> String {
     entered::each_core(|core| {
         if core.entry.is_in_world() {
             for alive in core.survey(Depth::States).alive {
-                let line = format!("\n  of system '{}': {alive}", core.window.title.name);
+                let line =
+                    format!("\n  of system '{}': {alive}", core.observation.window().title.name);
                 text.push_str(&line);
             }
         }
@@ -287,7 +288,7 @@ pub(crate) fn wait_for_bell(bell: &Bell, limit: Option<Duration>) -> Option<bool
     }
     let waited = raw::with_running(|inside| {
         let core = inside.core;
-        let deadline = limit.map(|limit| core.platform.now() + limit);
+        let deadline = limit.map(|limit| core.clock.platform().now() + limit);
         loop {
             if bell.take() {
                 return Ok(true);
@@ -296,7 +297,7 @@ pub(crate) fn wait_for_bell(bell: &Bell, limit: Option<Duration>) -> Option<bool
             let wake = match deadline {
                 None => core.park(inside, Reason::Passive),
                 Some(deadline) => {
-                    let asked = (inside.task.parks.get(), core.platform.now());
+                    let asked = (inside.task.parks.get(), core.clock.platform().now());
                     core.park_until(inside, Reason::Passive, deadline, asked)
                 }
             };
@@ -366,7 +367,7 @@ pub(crate) fn now() -> Option<Time> {
     if !is_near() {
         return None;
     }
-    raw::with(|world| world.core.platform.now())
+    raw::with(|world| world.core.clock.platform().now())
 }
 
 /// The thread of a world that runs the calling code.

@@ -94,7 +94,7 @@ fn finish<T>(filler: Filler<T>, result: std::thread::Result<T>) {
         fail(&*payload);
         drop(Panic::new(payload));
     }
-    raw::with(|world| world.core.outcome.set(Some(outcome)));
+    raw::with(|world| world.core.endings.set(Some(outcome)));
 }
 
 /// The running thread has panicked.

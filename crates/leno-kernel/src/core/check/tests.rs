@@ -75,13 +75,13 @@ fn k3_a_second_one_that_runs_is_found() {
 fn f38_one_that_is_in_the_queue_twice_is_found() {
     let (core, [first, ..]) = three();
     let enter_again = || {
-        core.queue.borrow_mut().ready(first, Why::Yielded, Hint::Back, || unreachable!());
+        core.ready.order().borrow_mut().ready(first, Why::Yielded, Hint::Back, || unreachable!());
     };
     enter_again();
     finds("F38", || core.check_counts());
     // Even if it stands for another one, so that the count is right.
-    assert!(core.queue.borrow_mut().pick().is_some());
-    assert!(core.queue.borrow_mut().pick().is_some());
+    assert!(core.ready.order().borrow_mut().pick().is_some());
+    assert!(core.ready.order().borrow_mut().pick().is_some());
     enter_again();
     core.check_counts();
     finds("F38", || core.check_all());
@@ -90,7 +90,7 @@ fn f38_one_that_is_in_the_queue_twice_is_found() {
 #[test]
 fn k5_one_that_is_in_two_places_is_found() {
     let (core, _) = three();
-    core.checks.count_parked(1);
+    core.tasks.parked.count(Reason::Passive, 1);
     finds("K5", || core.check_counts());
     finds("K5", || core.check_all());
 }
@@ -98,8 +98,8 @@ fn k5_one_that_is_in_two_places_is_found() {
 #[test]
 fn k5_one_that_is_nowhere_is_found() {
     let (core, [first, ..]) = three();
-    assert_eq!(core.queue.borrow_mut().pick(), Some(first));
-    core.ready.set(2);
+    assert_eq!(core.ready.order().borrow_mut().pick(), Some(first));
+    core.ready.begin_turn();
     core.check_counts();
     finds("K5", || core.check_all());
     core.tasks.get(first).expect("alive").become_(State::Finished(Outcome::Exited));
