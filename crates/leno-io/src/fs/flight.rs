@@ -8,12 +8,14 @@
 //! that is cancelled goes on, deaf: for as long as the system needs to stop the operation, or, if it
 //! cannot be stopped, to finish it.
 
+use leno_kernel::queue::Next;
 use leno_kernel::{Reason, Time, Waiter, Wake, park, park_deaf, park_until};
 
 /// See the module.
 pub(crate) trait Flight {
-    /// Whether it has landed. If not, `waiter` is woken when it has.
-    fn has_landed(&self, waiter: &Waiter) -> bool;
+    /// Waits in line, with this waiter, until it has landed, or until `next`, which waits for a wake, says that the wait
+    /// ends. Whether it has landed; if not, the caller waits again.
+    fn wait(&self, waiter: Waiter, next: impl FnMut() -> Next) -> bool;
 
     /// Asks for it to end early.
     fn cancel(&self);
@@ -36,16 +38,15 @@ pub(crate) enum Ended {
 /// cancelled.
 #[track_caller]
 pub(crate) fn wait(flight: &impl Flight, reason: Reason, deadline: Option<Time>) -> Ended {
-    let waiter = Waiter::current();
     let mut ended = Ended::Landed;
-    while !flight.has_landed(&waiter) {
+    let mut next = || {
         let wake = match (ended, deadline) {
             (Ended::Landed, None) => park(reason),
             (Ended::Landed, Some(deadline)) => park_until(reason, deadline),
             _ => park_deaf(reason),
         };
         match (wake, ended) {
-            (Wake::Unparked, _) => {}
+            (Wake::Unparked, _) => return Next::Look,
             (Wake::TimedOut, _) => {
                 ended = Ended::Late;
                 flight.cancel();
@@ -57,6 +58,9 @@ pub(crate) fn wait(flight: &impl Flight, reason: Reason, deadline: Option<Time>)
             // Its own stack unwinds.
             (Wake::Exit, _) => flight.block(),
         }
-    }
+        // It may have landed meanwhile.
+        Next::Leave
+    };
+    while !flight.wait(Waiter::current(), &mut next) {}
     ended
 }

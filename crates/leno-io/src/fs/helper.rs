@@ -7,26 +7,28 @@
 //!   waiting --a helper takes it--> begun --> done --> taken
 //!   waiting --withdraw--> taken
 //! ```
+//! The stage is the state of a [wait queue](leno_kernel::queue). In its line is the code that waits until it is done: it
+//! looks, and comes into line, under one lock; the helper ends the wait when it has written the result down.
 
 use core::pin::Pin;
 use core::task::{Context, Poll};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::Arc;
 
+use leno_kernel::bell::Bell;
+use leno_kernel::queue::{self, First, Guard, HeapNode, Next, Shared, WaitQueue};
 use leno_kernel::user::{self, Panic};
 use leno_kernel::{Reason, Time, Waiter, help};
 
 use super::flight::{self, Ended, Flight};
-use crate::user::{Locked, lock};
 
 struct Call<F, T> {
-    state: Mutex<State<F, T>>,
-    landed: Condvar,
+    queue: WaitQueue<Shared, Stage<F, T>, (), 1>,
 }
 
-struct State<F, T> {
-    stage: Stage<F, T>,
-    waiter: Option<Waiter>,
-}
+/// The line of those who wait until it is done.
+const LINE: usize = 0;
+
+type Locked<'a, F, T> = Guard<'a, Shared, Stage<F, T>, (), 1>;
 
 enum Stage<F, T> {
     Waiting(F),
@@ -35,11 +37,17 @@ enum Stage<F, T> {
     Taken,
 }
 
+impl<F, T> Stage<F, T> {
+    /// Whether nobody waits for a helper any more.
+    fn is_over(&self) -> bool {
+        matches!(self, Stage::Done(_) | Stage::Taken)
+    }
+}
+
 impl<F: FnOnce() -> T + Send + 'static, T: Send + 'static> Call<F, T> {
     /// Hands it over. Whoever gets it withdraws it by dropping it, also if this function panics.
     fn start(f: F) -> Called<F, T> {
-        let state = State { stage: Stage::Waiting(f), waiter: None };
-        let called = Called(Arc::new(Call { state: Mutex::new(state), landed: Condvar::new() }));
+        let called = Called(Arc::new(Call { queue: WaitQueue::new(Stage::Waiting(f)) }));
         let job = called.0.clone();
         help(move || job.run());
         called
@@ -48,42 +56,38 @@ impl<F: FnOnce() -> T + Send + 'static, T: Send + 'static> Call<F, T> {
     fn run(&self) {
         let Stage::Waiting(f) = self.replace_if_waiting(Stage::Begun) else { return };
         let result = user::call(f);
-        let mut state = self.state();
-        state.stage = Stage::Done(result);
-        let waiter = state.waiter.take();
-        drop(state);
-        self.landed.notify_all();
-        if let Some(waiter) = waiter {
-            waiter.wake();
-        }
+        *self.lock() = Stage::Done(result);
+        // Nobody comes into line any more.
+        let settle = || self.lock().settle_first(LINE, queue::Stage::Met, (), |_, ()| ()).ok();
+        user::wake_all(core::iter::from_fn(settle).filter_map(|((), waiter)| waiter));
     }
 }
 
 impl<F, T> Call<F, T> {
     #[track_caller]
-    fn state(&self) -> Locked<'_, State<F, T>> {
-        lock(&self.state)
+    fn lock(&self) -> Locked<'_, F, T> {
+        self.queue.lock()
     }
 
     /// The closure, if nobody has taken it; else nothing changes, and [`Stage::Taken`] says so.
     fn replace_if_waiting(&self, next: Stage<F, T>) -> Stage<F, T> {
-        let mut state = self.state();
-        match state.stage {
-            Stage::Waiting(_) => core::mem::replace(&mut state.stage, next),
+        let mut stage = self.lock();
+        match *stage {
+            Stage::Waiting(_) => core::mem::replace(&mut *stage, next),
             _ => Stage::Taken,
         }
     }
 
     /// The result, unless it was withdrawn; if it is there.
     fn take(&self) -> Option<T> {
-        let stage = {
-            let mut state = self.state();
-            match state.stage {
-                Stage::Done(_) => core::mem::replace(&mut state.stage, Stage::Taken),
+        let taken = {
+            let mut stage = self.lock();
+            match *stage {
+                Stage::Done(_) => core::mem::replace(&mut *stage, Stage::Taken),
                 _ => Stage::Taken,
             }
         };
-        match stage {
+        match taken {
             Stage::Done(result) => Some(result.unwrap_or_else(|panic| panic.resume())),
             _ => None,
         }
@@ -91,17 +95,13 @@ impl<F, T> Call<F, T> {
 }
 
 impl<F, T> Flight for Call<F, T> {
-    fn has_landed(&self, waiter: &Waiter) -> bool {
-        let mut waiter = Some(waiter.clone());
-        let mut state = self.state();
-        let has_landed = matches!(state.stage, Stage::Done(_) | Stage::Taken);
-        if !has_landed {
-            core::mem::swap(&mut state.waiter, &mut waiter);
+    fn wait(&self, waiter: Waiter, next: impl FnMut() -> Next) -> bool {
+        let stage = self.lock();
+        if stage.is_over() {
+            return true;
         }
-        drop(state);
-        // Whoever was to be woken before is dropped when no lock is held: it may be code of others.
-        user::discard(waiter);
-        has_landed
+        let end = |stage: Locked<'_, F, T>, _, _: &mut ()| stage.is_over();
+        stage.wait_then(LINE, waiter, (), || First::Wait, next, |_, _| (), end)
     }
 
     fn cancel(&self) {
@@ -110,9 +110,12 @@ impl<F, T> Flight for Call<F, T> {
     }
 
     fn block(&self) {
-        let is_aloft =
-            |state: &mut State<F, T>| matches!(state.stage, Stage::Waiting(_) | Stage::Begun);
-        self.state().wait_while(&self.landed, is_aloft);
+        let bell = Arc::new(Bell::new());
+        let next = || {
+            bell.wait();
+            Next::Look
+        };
+        while !self.wait(Waiter::Thread(bell.clone()), next) {}
     }
 }
 
@@ -137,25 +140,44 @@ where
     T: Send + 'static,
     F: FnOnce() -> T + Send + 'static,
 {
-    Call::start(f).await
+    let called = Call::start(f);
+    Done { call: &called.0, place: None }.await
 }
 
 /// Withdraws its call when it is dropped.
 struct Called<F, T>(Arc<Call<F, T>>);
-
-impl<F, T> Future for Called<F, T> {
-    type Output = T;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
-        if !self.0.has_landed(&Waiter::Waker(context.waker().clone())) {
-            return Poll::Pending;
-        }
-        Poll::Ready(self.0.take().expect("nobody else takes it"))
-    }
-}
 
 impl<F, T> Drop for Called<F, T> {
     fn drop(&mut self) {
         self.0.cancel();
     }
 }
+
+/// Waits until a call is done, for a future.
+struct Done<'a, F, T> {
+    call: &'a Call<F, T>,
+    place: Option<HeapNode<'a, Shared, Stage<F, T>, (), 1>>,
+}
+
+impl<F, T> Future for Done<'_, F, T> {
+    type Output = T;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
+        let this = &mut *self;
+        let waiter = Waiter::Waker(context.waker().clone());
+        let mut stage = this.call.lock();
+        if !stage.is_over() {
+            let left = stage.link_again(&mut this.place, LINE, waiter, ());
+            drop(stage);
+            // The waker before this one is code of others.
+            user::discard(left);
+            return Poll::Pending;
+        }
+        drop(stage);
+        user::discard((this.place.take(), waiter));
+        Poll::Ready(this.call.take().expect("nobody else takes it"))
+    }
+}
+
+#[cfg(test)]
+mod tests;

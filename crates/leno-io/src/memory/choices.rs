@@ -30,6 +30,7 @@ use leno_kernel::policy::{Candidate, Choice, ChoiceKind};
 use leno_kernel::user::{self, Panic};
 use leno_kernel::{Object, choose, has_policy};
 
+use super::lines::Locked;
 use super::network::Inner;
 use super::state::State;
 use crate::user::raise;
@@ -120,7 +121,7 @@ impl Inner {
     /// # Panics
     /// With the exit of the calling coroutine, if the policy's code raises it.
     pub(super) fn decide<R>(&self, run: impl FnMut(&mut State) -> Decided<R>) -> R {
-        let (result, raised) = self.decide_by(run, Choices::ask);
+        let (result, raised) = self.decide_raised(run);
         raise(raised);
         result
     }
@@ -134,7 +135,19 @@ impl Inner {
         &self,
         run: impl FnMut(&mut State) -> Decided<R>,
     ) -> (R, Option<Panic>) {
-        self.decide_by(run, Choices::ask)
+        self.decide_then(run, |_, _| ())
+    }
+
+    /// As [`Self::decide_raised`]. When it is decided, `then` comes into line, under the same lock.
+    ///
+    /// # Panics
+    /// As [`Self::decide`]; nothing is done then.
+    pub(super) fn decide_then<'a, R>(
+        &'a self,
+        run: impl FnMut(&mut State) -> Decided<R>,
+        then: impl FnMut(&mut Locked<'a>, &R),
+    ) -> (R, Option<Panic>) {
+        self.decide_by(run, then, Choices::ask)
     }
 
     /// Does what [`Self::decide`] does in a destructor, which is done in any case: if the policy's code raises something,
@@ -144,28 +157,34 @@ impl Inner {
         run: impl FnMut(&mut State) -> Decided<R>,
     ) -> (R, Option<Panic>) {
         let mut raised = None;
-        let (result, woken) = self.decide_by(run, |choices| {
+        let ask = |choices: &mut Choices| {
             if let Err(panic) = user::call(|| choices.ask()) {
                 choices.give_up();
                 raised = user::first(raised.take(), Some(panic));
             }
-        });
+        };
+        let (result, woken) = self.decide_by(run, |_, _| (), ask);
         (result, user::first(raised, woken))
     }
 
-    fn decide_by<R>(
-        &self,
+    fn decide_by<'a, R>(
+        &'a self,
         mut run: impl FnMut(&mut State) -> Decided<R>,
+        mut then: impl FnMut(&mut Locked<'a>, &R),
         mut ask: impl FnMut(&mut Choices),
     ) -> (R, Option<Panic>) {
         let (mut choices, mut raised) = (Choices::default(), None);
         loop {
-            let (decided, woken) = self.with_raised(|state| {
+            let run = |state: &mut State| {
                 state.choices = core::mem::take(&mut choices);
                 let decided = run(state);
                 choices = core::mem::take(&mut state.choices);
                 decided
-            });
+            };
+            let then = |network: &mut Locked<'a>, decided: &Decided<R>| {
+                decided.iter().for_each(|result| then(network, result));
+            };
+            let (decided, woken) = self.with_then(run, then);
             raised = user::first(raised, woken);
             match decided {
                 Ok(result) => return (result, raised),

@@ -187,7 +187,7 @@ fn connect(state: &mut State, from: usize, to: usize, address: SocketAddr) -> Op
     let signs = names.map(|name| state.sign(name));
     let sides = [side(from, local), side(to, address)];
     let number = state.number();
-    let pipes = [Pipe::default(), Pipe::default()];
+    let pipes = [(); 2].map(|()| Pipe::new(&mut state.lines));
     state.connections.insert(number, Connection { sides, pipes, signs });
     Some(number)
 }

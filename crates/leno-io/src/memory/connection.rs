@@ -15,10 +15,11 @@ use std::io::{self, ErrorKind};
 use std::net::{Shutdown, SocketAddr};
 use std::sync::Arc;
 
-use leno_kernel::{Sign, Time, Waiter};
+use leno_kernel::{Sign, Time};
 
 use super::choices::{Choices, Decided};
 use super::error::about;
+use super::lines::{Line, Lines};
 use super::link::{Route, goes_wrong};
 use super::pipe::{Due, End, Found, Pipe};
 use super::state::State;
@@ -51,11 +52,12 @@ impl Connection {
         (self.sides[side].address, self.sides[1 - side].address)
     }
 
-    fn wake(&mut self, wakes: &mut Vec<Waiter>) {
-        for pipe in &mut self.pipes {
-            pipe.readers.wake(wakes);
-            pipe.writers.wake(wakes);
-        }
+    fn lines(&self) -> impl Iterator<Item = Line> {
+        self.pipes.iter().flat_map(Pipe::lines)
+    }
+
+    fn wake(&self, lines: &mut Lines) {
+        self.lines().for_each(|line| lines.wake(line));
     }
 
     /// Whether it was severed.
@@ -181,7 +183,7 @@ impl State {
             && count > 0
             && !keeps
         {
-            connection.pipes[1 - at.side].writers.wake(&mut self.wakes);
+            self.lines.wake(connection.pipes[1 - at.side].writers);
         }
         Ok(attempt)
     }
@@ -193,7 +195,7 @@ impl State {
         let attempt = connection.write(at.side, bytes, now, (route, &mut self.choices))?;
         if let Attempt::Done(Ok(_)) = attempt {
             // Of both pipes: the connection may be lost now.
-            connection.wake(&mut self.wakes);
+            connection.wake(&mut self.lines);
         }
         Ok(attempt)
     }
@@ -220,7 +222,7 @@ impl State {
             incoming.is_shut = true;
             incoming.clear();
         }
-        connection.wake(&mut self.wakes);
+        connection.wake(&mut self.lines);
         Ok(())
     }
 
@@ -262,8 +264,9 @@ impl State {
         incoming.deafen();
         let end = if is_unread { End::Reset } else { End::Done };
         connection.pipes[at.side].finish(end, now, latency, route.is_parted);
-        connection.wake(&mut self.wakes);
+        connection.wake(&mut self.lines);
         if connection.sides.iter().all(|side| !side.is_open) {
+            connection.lines().for_each(|line| self.lines.close(line));
             self.connections.remove(&at.connection);
         }
     }
@@ -280,7 +283,7 @@ impl State {
     pub(super) fn sever(&mut self, number: u64, now: Time) {
         if let Some(connection) = self.connections.get_mut(&number) {
             connection.sever(now);
-            connection.wake(&mut self.wakes);
+            connection.wake(&mut self.lines);
         }
     }
 
@@ -297,10 +300,10 @@ impl State {
             for pipe in &mut connection.pipes {
                 if is_parted { pipe.part(now) } else { pipe.heal(now) }
             }
-            connection.wake(&mut self.wakes);
+            connection.wake(&mut self.lines);
         }
         if !is_parted {
-            self.healing.wake(&mut self.wakes);
+            self.lines.wake(self.healing);
         }
     }
 }

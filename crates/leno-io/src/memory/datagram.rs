@@ -249,10 +249,10 @@ impl Slot {
 impl Drop for Slot {
     fn drop(&mut self) {
         let (host, port) = (self.host, self.address.port());
-        // Dropped without the lock: those who wait there have wakers.
-        let mut mail = None;
         self.inner().close_at_point(|state, _| {
-            mail = state.hosts[host].sockets.remove(&port);
+            if let Some(mail) = state.hosts[host].sockets.remove(&port) {
+                state.lines.close(mail.line);
+            }
             Ok(())
         });
     }

@@ -15,7 +15,7 @@ use leno_kernel::{Object, Sign, Time, common_now};
 use super::choices::Decided;
 use super::connection::At;
 use super::error::{error, late};
-use super::line::Line;
+use super::lines::Line;
 use super::network::{Inner, Network};
 use super::ready::{Look, Ready, Watched};
 use super::state::{Place, State};
@@ -77,17 +77,18 @@ impl State {
             let text = format!("someone listens already on host {label} at {address}");
             return Err(error(ErrorKind::AddrInUse, text));
         }
-        let (waiting, acceptors, connectors) = Default::default();
-        let backlog = Backlog { address, limit: limit.max(1), waiting, acceptors, connectors };
+        let [acceptors, connectors] = [(); 2].map(|()| self.lines.open());
+        let (limit, waiting) = (limit.max(1), VecDeque::new());
+        let backlog = Backlog { address, limit, waiting, acceptors, connectors };
         machine.listeners.insert(address.port(), backlog);
         Ok(address)
     }
 
     /// Stops listening. No policy is asked: those that were not accepted are reset at once.
     fn stop_listening(&mut self, host: usize, port: u16, now: Time) {
-        let Some(mut backlog) = self.hosts[host].listeners.remove(&port) else { return };
-        backlog.connectors.wake(&mut self.wakes);
-        backlog.acceptors.wake(&mut self.wakes);
+        let Some(backlog) = self.hosts[host].listeners.remove(&port) else { return };
+        self.lines.close(backlog.connectors);
+        self.lines.close(backlog.acceptors);
         for connection in backlog.waiting {
             self.sever(connection, now);
             self.close_after(At { connection, side: 1 }, Duration::ZERO, now);

@@ -8,7 +8,7 @@ use leno_kernel::{Object, Sign, Time};
 
 use super::choices::{Choices, Decided};
 use super::error::error;
-use super::line::Line;
+use super::lines::Line;
 use super::link::goes_wrong;
 use super::listener::{check_own, no_port};
 use super::state::{Machine, State, hears};
@@ -97,7 +97,7 @@ impl State {
             waiting: Vec::new(),
             held: 0,
             object: sign.object(),
-            line: Line::default(),
+            line: self.lines.open(),
         };
         self.hosts[host].sockets.insert(address.port(), mail);
         Ok((address, sign))
@@ -142,7 +142,7 @@ impl State {
             mail.waiting
                 .insert(place, Datagram { at, host, from, bytes: bytes.to_vec(), is_seen: false });
         }
-        mail.line.wake(&mut self.wakes);
+        self.lines.wake(mail.line);
         Ok(())
     }
 

@@ -27,7 +27,7 @@ mod connection;
 mod datagram;
 mod error;
 mod host;
-mod line;
+mod lines;
 mod link;
 mod listener;
 mod mail;

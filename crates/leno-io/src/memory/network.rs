@@ -2,7 +2,7 @@
 
 use core::fmt;
 use std::io::{self, ErrorKind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use leno_kernel::log::Operation as Kind;
 use leno_kernel::user::{self, Panic};
@@ -12,9 +12,10 @@ use super::ambient;
 use super::choices::Decided;
 use super::error::error;
 use super::host::Host;
+use super::lines::{self, Locked, Queue};
 use super::link::{Link, Route};
 use super::state::State;
-use crate::user::{lock, raise};
+use crate::user::raise;
 
 /// A network in memory: hosts, and connections and datagrams between them. Clones are the same network.
 ///
@@ -62,7 +63,7 @@ pub struct Network {
 
 /// What all handles refer to.
 pub(super) struct Inner {
-    state: Mutex<State>,
+    queue: Queue,
     /// Of a local network: whose it is.
     owner: Option<u32>,
 }
@@ -93,8 +94,8 @@ impl Network {
     }
 
     fn with(owner: Option<u32>) -> Network {
-        let state = Mutex::new(State::new(owner.is_some()));
-        Network { inner: Arc::new(Inner { state, owner }) }
+        let queue = Queue::new(State::new(owner.is_some()));
+        Network { inner: Arc::new(Inner { queue, owner }) }
     }
 
     /// The host of this name; it is made at the first call.
@@ -220,8 +221,10 @@ impl fmt::Debug for Network {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-        ambient::forget(state.hosts.iter().filter_map(|host| host.heritage));
+        let network = self.lock();
+        let heritages: Vec<_> = network.hosts.iter().filter_map(|host| host.heritage).collect();
+        drop(network);
+        ambient::forget(heritages.into_iter());
     }
 }
 
@@ -229,20 +232,29 @@ impl Inner {
     /// Calls `f` under the lock, and then wakes those that it names, also those after one that panics. `f` calls no
     /// user code: what a policy has a say in goes through [`Self::decide`].
     pub(super) fn with<R>(&self, f: impl FnOnce(&mut State) -> R) -> R {
-        let (result, raised) = self.with_raised(f);
+        let (result, raised) = self.with_then(f, |_, _| ());
         raise(raised);
         result
     }
 
     /// As [`Self::with`]; also returns the exit that a waker raises: it goes on when the result is where it belongs.
-    pub(super) fn with_raised<R>(&self, f: impl FnOnce(&mut State) -> R) -> (R, Option<Panic>) {
-        let mut state = lock(&self.state);
-        let result = f(&mut state);
-        let (wakes, unused) = (state.wakes.split_off(0), state.unused.split_off(0));
-        drop(state);
-        let woken = user::call(|| user::wake_all(wakes)).err();
-        let discarded = user::call(|| user::discard_all(unused)).err();
-        (result, user::first(woken, discarded))
+    /// `then` comes into line under the same lock, after those have gone whom `f` wakes.
+    pub(super) fn with_then<'a, R>(
+        &'a self,
+        f: impl FnOnce(&mut State) -> R,
+        then: impl FnOnce(&mut Locked<'a>, &R),
+    ) -> (R, Option<Panic>) {
+        let mut network = self.lock();
+        let result = f(&mut network);
+        let woken = lines::settle(&mut network);
+        then(&mut network, &result);
+        drop(network);
+        let raised = user::call(|| user::wake_all(woken)).err();
+        (result, raised)
+    }
+
+    pub(super) fn lock(&self) -> Locked<'_> {
+        self.queue.lock()
     }
 
     /// Closes something in a destructor. The clock and the policy are user code: if the clock panics, the network

@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 
 use leno_kernel::Time;
 
-use super::line::Line;
+use super::lines::{Line, Lines};
 
 /// When something arrives.
 #[derive(Clone, Copy, Debug)]
@@ -86,7 +86,7 @@ pub(super) enum Found {
 }
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Pipe {
     segments: VecDeque<Segment>,
     pub(super) held: usize,
@@ -102,6 +102,24 @@ pub(super) struct Pipe {
 }
 
 impl Pipe {
+    pub(super) fn new(lines: &mut Lines) -> Pipe {
+        Pipe {
+            segments: VecDeque::new(),
+            held: 0,
+            end: None,
+            is_shut: false,
+            is_deaf: false,
+            told: None,
+            readers: lines.open(),
+            writers: lines.open(),
+        }
+    }
+
+    /// Its lines.
+    pub(super) fn lines(&self) -> [Line; 2] {
+        [self.readers, self.writers]
+    }
+
     fn last(&self) -> Time {
         self.segments.back().map_or(Time::START, |segment| segment.due.at)
     }

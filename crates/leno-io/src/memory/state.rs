@@ -1,10 +1,9 @@
 //! What a network knows: hosts, links, connections, and who waits where.
 //!
-//! All of it is behind one lock ([`Inner::with`](super::network::Inner::with)), held for as long as an
-//! operation looks and acts, never while anyone waits. Whoever is to be woken is put into `wakes`, and
-//! woken when the lock is released; whoever does not wait after all is put into `unused`, and dropped
-//! then. A policy is not asked under the lock: an operation that finds no answer of it changes nothing, and
-//! is tried again with the answer; see `choices.rs`.
+//! All of it is behind one lock, as the state of a wait queue (`lines.rs`), held for as long as an operation looks and
+//! acts ([`Inner::with`](super::network::Inner::with)), never while anyone waits. An operation notes which lines go on;
+//! those who wait there are woken when the lock is released. A policy is not asked under the lock: an operation that finds
+//! no answer of it changes nothing, and is tried again with the answer; see `choices.rs`.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -14,7 +13,7 @@ use leno_kernel::{Object, Sign, Time, Waiter};
 
 use super::choices::Choices;
 use super::connection::Connection;
-use super::line::{Key, Line};
+use super::lines::{Line, Lines};
 use super::link::{Link, Route};
 use super::listener::Backlog;
 use super::mail::Mail;
@@ -38,18 +37,13 @@ pub(super) enum Place {
     Healing,
 }
 
-/// Whom to wake, twice if it stands in two lines. Made without the lock: to clone a waker is code of
-/// others.
-pub(super) struct Waiters {
-    first: Waiter,
-    second: Option<Waiter>,
-}
+/// How to wake one that waits: a waiter for each of the two lines that a place may have.
+pub(super) type Waiters = [Option<Waiter>; 2];
 
-impl Waiters {
-    pub(super) fn new(place: Place, waiter: Waiter) -> Waiters {
-        let second = matches!(place, Place::Either(..)).then(|| waiter.clone());
-        Waiters { first: waiter, second }
-    }
+/// Made without the lock: to clone a waker is code of others.
+pub(super) fn waiters(place: Place, waiter: Waiter) -> Waiters {
+    let second = matches!(place, Place::Either(..)).then(|| waiter.clone());
+    [Some(waiter), second]
 }
 
 /// A host, as the network knows it.
@@ -70,10 +64,8 @@ pub(super) struct State {
     pub(super) hosts: Vec<Machine>,
     pub(super) routes: Routes,
     pub(super) connections: BTreeMap<u64, Connection>,
+    pub(super) lines: Lines,
     pub(super) healing: Line,
-    pub(super) wakes: Vec<Waiter>,
-    /// Not to be woken, but dropped when the lock is released.
-    pub(super) unused: Vec<Waiter>,
     /// What the operation that holds the lock was answered by its policy; empty if none holds it.
     pub(super) choices: Choices,
     /// When someone has tried something last.
@@ -113,13 +105,14 @@ const FIRST_PORT: u16 = 49_152;
 
 impl State {
     pub(super) fn new(is_local: bool) -> State {
+        let mut lines = Lines::default();
+        let healing = lines.open();
         State {
             hosts: Vec::new(),
             routes: Routes { usual: Link::new(), all: BTreeMap::new(), is_local },
             connections: BTreeMap::new(),
-            healing: Line::default(),
-            wakes: Vec::new(),
-            unused: Vec::new(),
+            lines,
+            healing,
             choices: Choices::default(),
             latest: Time::START,
             is_local,
@@ -178,80 +171,39 @@ impl State {
         format!("'{}' {}", host.name, host.address)
     }
 
-    fn line(&mut self, place: Place) -> Option<&mut Line> {
-        match place {
-            Place::Either(number, side) => self.line(Place::Bytes(number, 1 - side)),
-            Place::Bytes(number, pipe) => {
-                let connection = self.connections.get_mut(&number)?;
-                Some(&mut connection.pipes[pipe].readers)
+    /// The lines of a place, if there is such a place.
+    pub(super) fn lines_at(&self, place: Place) -> [Option<Line>; 2] {
+        let pipe = |number, pipe: usize| Some(&self.connections.get(&number)?.pipes[pipe]);
+        let listener = |host: usize, port| self.hosts[host].listeners.get(&port);
+        let line = match place {
+            Place::Either(number, side) => {
+                let reads = pipe(number, 1 - side).map(|pipe| pipe.readers);
+                return [reads, pipe(number, side).map(|pipe| pipe.writers)];
             }
-            Place::Room(number, pipe) => {
-                let connection = self.connections.get_mut(&number)?;
-                Some(&mut connection.pipes[pipe].writers)
-            }
-            Place::Accept(host, port) => {
-                Some(&mut self.hosts[host].listeners.get_mut(&port)?.acceptors)
-            }
-            Place::Backlog(host, port) => {
-                Some(&mut self.hosts[host].listeners.get_mut(&port)?.connectors)
-            }
-            Place::Mail(host, port) => Some(&mut self.hosts[host].sockets.get_mut(&port)?.line),
-            Place::Healing => Some(&mut self.healing),
-        }
-    }
-
-    pub(super) fn enlist(&mut self, place: Place, key: Key, waiters: Waiters) {
-        self.enlist_by(place, waiters, |line, waiter| {
-            line.enlist(key, waiter);
-            None
-        });
-    }
-
-    /// The same, unless whoever is to be woken waits there already.
-    pub(super) fn enlist_once(&mut self, place: Place, key: Key, waiters: Waiters) {
-        self.enlist_by(place, waiters, |line, waiter| line.enlist_once(key, waiter));
-    }
-
-    fn enlist_by(
-        &mut self,
-        place: Place,
-        waiters: Waiters,
-        enlist: impl Fn(&mut Line, Waiter) -> Option<Waiter>,
-    ) {
-        let Waiters { first, second } = waiters;
-        let room = match place {
-            Place::Either(number, side) => second.zip(Some(Place::Room(number, side))),
-            _ => None,
+            Place::Bytes(number, n) => pipe(number, n).map(|pipe| pipe.readers),
+            Place::Room(number, n) => pipe(number, n).map(|pipe| pipe.writers),
+            Place::Accept(host, port) => listener(host, port).map(|backlog| backlog.acceptors),
+            Place::Backlog(host, port) => listener(host, port).map(|backlog| backlog.connectors),
+            Place::Mail(host, port) => self.hosts[host].sockets.get(&port).map(|mail| mail.line),
+            Place::Healing => Some(self.healing),
         };
-        for (waiter, place) in room.into_iter().chain([(first, place)]) {
-            let unused = match self.line(place) {
-                Some(line) => enlist(line, waiter),
-                None => Some(waiter),
-            };
-            self.unused.extend(unused);
+        [line, None]
+    }
+
+    /// Has one that remembers no place woken, once. Takes the waiters that are needed; the others are to be dropped
+    /// without the lock.
+    pub(super) fn poll(&mut self, place: Place, waiters: &mut Waiters) {
+        for (line, waiter) in self.lines_at(place).into_iter().zip(waiters) {
+            if let Some(line) = line {
+                *waiter = waiter.take().and_then(|waiter| self.lines.poll(line, waiter));
+            }
         }
-    }
-
-    /// Waits there no more. What is left is to be dropped without the lock.
-    pub(super) fn leave(&mut self, place: Place, key: Key) -> [Option<Waiter>; 2] {
-        let other = match place {
-            Place::Either(number, side) => self.leave_one(Place::Room(number, side), key),
-            _ => None,
-        };
-        [self.leave_one(place, key), other]
-    }
-
-    fn leave_one(&mut self, place: Place, key: Key) -> Option<Waiter> {
-        self.line(place)?.leave(key)
     }
 
     /// All who wait there go on.
     pub(super) fn wake(&mut self, place: Place) {
-        let mut wakes = core::mem::take(&mut self.wakes);
-        if let Some(line) = self.line(place) {
-            line.wake(&mut wakes);
-        }
-        self.wakes = wakes;
+        let lines = self.lines_at(place);
+        lines.into_iter().flatten().for_each(|line| self.lines.wake(line));
     }
 }
 

@@ -2,9 +2,14 @@
 //!
 //! An operation is tried under the network's lock, and again with each answer of its policy
 //! (`choices.rs`). If it cannot be done yet, it says where to wait, and when time alone will make it
-//! possible. A waiter stands in that line under the same lock in which it has looked, so that no
+//! possible. It comes into line there under the same lock in which it has looked, so that no
 //! wake-up is lost; then a coroutine parks, a thread blocks, a future leaves its waker and sets an
 //! alarm. Trying again in vain changes nothing.
+//!
+//! A wait has up to two nodes, one in each line of its place ([`Standing`]). They lie on the heap, for all three kinds of
+//! caller: the queue uses their memory again, and a wait for reading or writing stands in two lines, of which a frame
+//! would hold the first only. Whatever has ended the park, the nodes are withdrawn and it is tried again, so nothing
+//! depends on which of them was settled.
 //!
 //! Nobody works for the network: what is on its way arrives when someone looks, and whoever waits for
 //! it wakes itself at that time.
@@ -22,9 +27,9 @@ use leno_kernel::{
 };
 
 use super::choices::Decided;
-use super::line::Key;
+use super::lines::{Locked, Node};
 use super::network::Inner;
-use super::state::{Place, State, Waiters};
+use super::state::{Place, State, Waiters, waiters};
 use crate::user::raise;
 
 /// What one try has come to.
@@ -124,38 +129,35 @@ impl Inner {
         operation: &mut O,
         deadline: Option<Time>,
     ) -> io::Result<O::Output> {
-        let mut standing = Standing { network: self, at: None };
+        let mut standing = Standing::new(self);
         // Known at the second try: finding out may panic, which is not for the first.
-        let mut waiters = None;
+        let mut own = [None, None];
         loop {
             standing.leave();
             let now = common_now();
-            let (tried, raised) = self.decide_raised(|state| {
+            let attempt = |state: &mut State| {
                 Ok(match operation.attempt(state.at(now), now)? {
                     Attempt::Done(result) => Err(result),
                     Attempt::Later(_) if deadline.is_some_and(|deadline| deadline <= now) => {
                         Err(Err(operation.late()))
                     }
-                    Attempt::Later(at) => {
-                        if let Some(waiters) = waiters.take() {
-                            let key = Key(state.number());
-                            let place = operation.place();
-                            state.enlist(place, key, waiters);
-                            standing.at = Some((place, key));
-                        }
-                        Ok(at)
-                    }
+                    Attempt::Later(at) => Ok((at, operation.place())),
                 })
+            };
+            let (tried, raised) = self.decide_then(attempt, |network, tried| {
+                if let Ok((_, place)) = tried {
+                    standing.enter(network, *place, &mut own);
+                }
             });
             let at = match tried {
-                Ok(at) => at,
+                Ok((at, _)) => at,
                 Err(result) => return kept(result, raised),
             };
             raise(raised);
-            if standing.at.is_none() {
-                let own = Waiter::current();
-                self.check_thread(&own, deadline, operation)?;
-                waiters = Some(Waiters::new(operation.place(), own));
+            if !standing.is_in_line() {
+                let waiter = Waiter::current();
+                self.check_thread(&waiter, deadline, operation)?;
+                own = waiters(operation.place(), waiter);
                 continue;
             }
             let (reason, sign) = (operation.reason(), operation.sign());
@@ -167,7 +169,7 @@ impl Inner {
                 standing.leave();
                 return Err(io::Error::other(exit()));
             }
-            waiters = Some(Waiters::new(operation.place(), Waiter::current()));
+            own = waiters(operation.place(), Waiter::current());
         }
     }
 
@@ -248,18 +250,47 @@ pub(super) fn common_time(at: Time) -> Time {
     common_now() + at.since(now())
 }
 
-/// A place in a line, left when it is dropped.
-struct Standing<'a> {
-    network: &'a Inner,
-    at: Option<(Place, Key)>,
+/// Drops waiters that were not needed.
+pub(super) fn discard(waiters: Waiters) {
+    user::discard_all(waiters.into_iter().flatten());
 }
 
-impl Standing<'_> {
-    fn leave(&mut self) {
-        if let Some((place, key)) = self.at.take() {
-            let left = self.network.with(|state| state.leave(place, key));
-            user::discard_all(left.into_iter().flatten());
+/// A wait in the lines of a place, left when it is dropped.
+struct Standing<'a> {
+    network: &'a Inner,
+    nodes: [Option<Node<'a>>; 2],
+}
+
+impl<'a> Standing<'a> {
+    fn new(network: &'a Inner) -> Self {
+        Standing { network, nodes: [None, None] }
+    }
+
+    fn is_in_line(&self) -> bool {
+        self.nodes.iter().any(Option::is_some)
+    }
+
+    /// Comes into line, with all the waiters. It is in no line yet.
+    fn enter(&mut self, network: &mut Locked<'a>, place: Place, waiters: &mut Waiters) {
+        let lines = network.lines_at(place).into_iter().zip(waiters);
+        for (node, (line, waiter)) in self.nodes.iter_mut().zip(lines) {
+            if let Some(waiter) = waiter.take() {
+                // Nobody waits at a place that is gone. If one did, healing would wake it.
+                let line = line.unwrap_or(network.healing);
+                *node = Some(network.link_on_heap(line.number(), waiter, ()));
+            }
         }
+    }
+
+    fn leave(&mut self) {
+        if !self.is_in_line() {
+            return;
+        }
+        let nodes = core::mem::take(&mut self.nodes);
+        let mut network = self.network.lock();
+        let left = nodes.map(|node| node.map(|node| network.leave(node)));
+        drop(network);
+        user::discard_all(left.into_iter().flatten());
     }
 }
 
@@ -280,7 +311,7 @@ pub(super) struct Waiting<'a, O> {
 
 impl<'a, O: Operation> Waiting<'a, O> {
     pub(super) fn new(network: &'a Inner, operation: O, deadline: Option<Time>) -> Self {
-        let standing = Standing { network, at: None };
+        let standing = Standing::new(network);
         Waiting { standing, operation, limit: deadline, alarm: None, has_begun: false }
     }
 
@@ -292,13 +323,9 @@ impl<'a, O: Operation> Waiting<'a, O> {
     pub(super) fn enlist(&mut self, waiter: Waiter) {
         self.leave();
         let place = self.operation.place();
-        let waiters = Waiters::new(place, waiter);
-        let at = &mut self.standing.at;
-        self.standing.network.with(|state| {
-            let key = Key(state.number());
-            state.enlist(place, key, waiters);
-            *at = Some((place, key));
-        });
+        let mut waiters = waiters(place, waiter);
+        let mut network = self.standing.network.lock();
+        self.standing.enter(&mut network, place, &mut waiters);
     }
 
     pub(super) fn leave(&mut self) {
@@ -319,26 +346,27 @@ impl<O: Operation + Unpin> Future for Waiting<'_, O> {
         }
         let waiter = network.waiter(context);
         // Taken only if it is used: else it is dropped below, without the lock.
-        let mut waiters = Some(Waiters::new(this.operation.place(), waiter));
+        let mut waiters = waiters(this.operation.place(), waiter);
         this.alarm = None;
         this.standing.leave();
         let now = common_now();
-        let (tried, raised) = network.decide_raised(|state| {
-            Ok(match this.operation.attempt(state.at(now), now)? {
+        let Waiting { standing, operation, limit, .. } = this;
+        let attempt = |state: &mut State| {
+            Ok(match operation.attempt(state.at(now), now)? {
                 Attempt::Done(result) => Err(result),
-                Attempt::Later(_) if this.limit.is_some_and(|limit| limit <= now) => {
-                    Err(Err(this.operation.late()))
+                Attempt::Later(_) if limit.is_some_and(|limit| limit <= now) => {
+                    Err(Err(operation.late()))
                 }
-                Attempt::Later(at) => {
-                    let (place, key) = (this.operation.place(), Key(state.number()));
-                    state.enlist(place, key, waiters.take().expect("it waits once"));
-                    this.standing.at = Some((place, key));
-                    Ok(at)
-                }
+                Attempt::Later(at) => Ok((at, operation.place())),
             })
+        };
+        let (tried, raised) = network.decide_then(attempt, |network, tried| {
+            if let Ok((_, place)) = tried {
+                standing.enter(network, *place, &mut waiters);
+            }
         });
         match tried {
-            Ok(at) => {
+            Ok((at, _)) => {
                 raise(raised);
                 let at = first(at, this.limit);
                 this.alarm = at.map(|at| Alarm::set(own_time(at, now), context));
@@ -347,7 +375,7 @@ impl<O: Operation + Unpin> Future for Waiting<'_, O> {
             Err(result) => {
                 let result = kept(result, raised);
                 // Its exit, too, waits for the next wait.
-                drop(user::call(|| user::discard(waiters)));
+                drop(user::call(|| discard(waiters)));
                 network.ends(&this.operation, &result);
                 Poll::Ready(result)
             }

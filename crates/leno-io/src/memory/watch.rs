@@ -8,11 +8,10 @@ use std::sync::Mutex;
 use leno_kernel::io::Interest;
 use leno_kernel::{Alarm, Time, common_now};
 
-use super::line::Key;
 use super::network::Inner;
 use super::ready::{Look, Ready, writes};
-use super::state::Waiters;
-use super::wait::{Operation, common_time, own_time};
+use super::state::waiters;
+use super::wait::{Operation, common_time, discard, own_time};
 use super::{Listener, Socket, Stream};
 use crate::user::lock;
 
@@ -80,16 +79,17 @@ impl Alarms {
     ) -> Poll<()> {
         let Watching { network, look } = socket.watch(interest);
         // Taken only if it is used: else it is dropped here, without the lock.
-        let mut waiters = Some(Waiters::new(look.place(), network.waiter(context)));
+        let place = look.place();
+        let mut waiters = waiters(place, network.waiter(context));
         let common = common_now();
         let looked = network.with(|state| {
             let looked = state.is_ready(look.what, look.interest, common);
             if looked.is_err() {
-                let key = Key(state.number());
-                state.enlist_once(look.place(), key, waiters.take().expect("it is tried once"));
+                state.poll(place, &mut waiters);
             }
             looked
         });
+        discard(waiters);
         let Err(later) = looked else { return Poll::Ready(()) };
         let alarm = later.map(|at| Alarm::set(own_time(at, common), context));
         let side = usize::from(writes(interest));

@@ -22,7 +22,7 @@
 use core::task::Waker;
 
 use super::interest::{Flags, Interest, Readiness};
-use crate::queue::{First, HeapNode, Next, Shared, Stage, WaitQueue};
+use crate::queue::{First, HeapNode, Next, Polled, Shared, Stage, WaitQueue};
 use crate::sync::{
     AtomicU64,
     Ordering::{AcqRel, Acquire},
@@ -41,14 +41,11 @@ const TICK: u64 = 1 << 8;
 /// See the module.
 pub(crate) struct Beacon {
     word: AtomicU64,
-    waiting: WaitQueue<Shared, Polled, Interest, 1>,
+    waiting: WaitQueue<Shared, Polled<Interest>, Interest, 1>,
 }
 
-/// Wakers of those who are polled, with what they wait for.
-type Polled = Vec<(Interest, Waker)>;
-
 /// A future's place in the line, left when it is dropped.
-pub(crate) type Place<'a> = HeapNode<'a, Shared, Polled, Interest, 1>;
+pub(crate) type Place<'a> = HeapNode<'a, Shared, Polled<Interest>, Interest, 1>;
 
 const LINE: usize = 0;
 
@@ -62,7 +59,7 @@ pub(crate) enum Watcher {
 
 impl Beacon {
     pub(crate) fn new() -> Beacon {
-        Beacon { word: AtomicU64::new(0), waiting: WaitQueue::new(Vec::new()) }
+        Beacon { word: AtomicU64::new(0), waiting: WaitQueue::new(Polled::new()) }
     }
 
     /// What is known now.
@@ -159,42 +156,22 @@ impl Beacon {
         interest: Interest,
         waiter: Waiter,
     ) {
-        let mut line = self.waiting.lock();
-        let stays = place.as_ref().filter(|place| line.stage(place.handle()) == Stage::Waiting);
-        if let Some(stays) = stays {
-            let old = line.set_waiter(stays.handle(), waiter);
-            drop(line);
-            return user::discard(old);
-        }
-        let left = place.take().map(|settled| line.leave(settled));
-        *place = Some(line.link_on_heap(LINE, waiter, interest));
-        drop(line);
+        let left = self.waiting.lock().link_again(place, LINE, waiter, interest);
         user::discard(left);
     }
 
     /// As [`Self::enlist`], for those who remember no place: their waker stays until it is woken. One that has left it already
     /// waits for both.
     pub(crate) fn enlist_once(&self, interest: Interest, waker: Waker) {
-        let mut line = self.waiting.lock();
-        match line.iter_mut().find(|(_, other)| other.will_wake(&waker)) {
-            Some((known, _)) => *known = *known | interest,
-            None => {
-                // Most have one at most, and there may be very many of them.
-                let polled: &mut Polled = &mut line;
-                if polled.is_empty() {
-                    polled.reserve_exact(1);
-                }
-                return polled.push((interest, waker));
-            }
-        }
-        drop(line);
-        user::discard(waker);
+        let merge = |known: &mut Interest, interest| *known = *known | interest;
+        let unused = self.waiting.lock().add(interest, Waiter::Waker(waker), merge);
+        user::discard(unused);
     }
 
     /// Wakes those who wait now and are concerned, one by one: no lock is held meanwhile.
     fn wake(&self, flags: Flags) {
         let line = self.waiting.lock();
-        let left = line.iter(LINE).count() + Polled::len(&line);
+        let left = line.iter(LINE).count() + line.len();
         drop(line);
         let waiters = (0..left).map_while(|_| self.take_concerned(flags)).flatten();
         if leno_context::is_planted("reactor-dies") {
@@ -213,9 +190,7 @@ impl Beacon {
             return settled.ok().map(|((), waiter)| waiter);
         }
         drop(standing);
-        let polled: &mut Polled = &mut line;
-        let place = polled.iter().position(|(interest, _)| flags.has(interest.flags()))?;
-        Some(Some(Waiter::Waker(polled.remove(place).1)))
+        line.take(|interest| flags.has(interest.flags())).map(Some)
     }
 
     /// Wakes all who stand in line.

@@ -6,7 +6,8 @@
 //! lock is released; or it leaves by itself.
 //!
 //! A node lies in the frame of [`Guard::wait`], so waiting allocates nothing and uses no other memory. Code without
-//! such a frame, a future or a select, has a [`HeapNode`], whose memory the queue uses again.
+//! such a frame, a future or a select, has a [`HeapNode`], whose memory the queue uses again. Those who are polled and
+//! remember no place are in [`Polled`], in the state.
 //!
 //! Its README has the protocol: states, steps, and the races it must win.
 //!
@@ -54,11 +55,13 @@
 //! ```
 
 mod lock;
+mod polled;
 
 pub use crate::raw::queue::{
     First, Guard, Handle, HeapNode, Key, Left, Next, Sleep, WaitQueue, Waiting,
 };
 pub use lock::{Held, Local, Lock, Shared};
+pub use polled::Polled;
 
 /// What has become of a wait.
 ///

@@ -393,3 +393,76 @@ fn give(queue: &Numbers<Shared>) -> bool {
     waiter.into_iter().for_each(Waiter::wake);
     true
 }
+
+#[test]
+fn lines_that_were_made_are_as_those_that_a_queue_has() {
+    let queue = Numbers::<Shared>::new(0);
+    let refused = catch_unwind(AssertUnwindSafe(|| give_up(&queue, 5, vec![])));
+    assert!(refused.is_err(), "it was not made");
+    queue.lock().make_lines(6);
+    queue.lock().make_lines(3);
+    let nodes = [5, 1, 5, 2, 5].map(|line| queue.lock().link_on_heap(line, bell(), vec![]));
+    assert_eq!(seen(&queue, 5).len(), 3, "fewer change nothing");
+    // More of them, while some are in line.
+    queue.lock().make_lines(100);
+    let key = nodes[2].handle().key();
+    assert!(queue.lock().settle(5, key, Stage::Met, 7, Vec::push).is_ok());
+    let next = || {
+        assert_eq!(seen(&queue, 5), [vec![], vec![], vec![8]]);
+        assert_eq!(queue.lock().settle_all(5, Stage::Refused).len(), 3);
+        Next::Look
+    };
+    let (guard, left) =
+        queue.lock().wait(5, bell(), vec![8], || First::Wait, next, |_, _| unreachable!());
+    assert_eq!((left.stage, left.payload), (Stage::Refused, vec![8]));
+    assert!(guard.is_empty(5) && !guard.is_empty(1) && !guard.is_empty(2));
+    drop(guard);
+    assert_eq!(give_up(&queue, 99, vec![]).stage, Stage::Waiting);
+    let stages = nodes.map(|node| queue.lock().leave(node).stage);
+    assert_eq!(
+        stages,
+        [Stage::Refused, Stage::Waiting, Stage::Met, Stage::Waiting, Stage::Refused]
+    );
+    assert!((0..100).all(|line| queue.lock().is_empty(line)));
+}
+
+#[test]
+fn one_that_is_linked_again_keeps_its_place_as_long_as_it_waits() {
+    let queue = Numbers::<Local>::new(0);
+    let mut own = None;
+    assert!(queue.lock().link_again(&mut own, 0, bell(), vec![1]).is_none());
+    let behind = queue.lock().link_on_heap(0, bell(), vec![2]);
+    let left = queue.lock().link_again(&mut own, 0, Waiter::Co(Co::new(0, 0, 1)), vec![3]);
+    let left = left.expect("what it had before");
+    assert!(matches!(left.waiter, Some(Waiter::Thread(_))));
+    assert_eq!((left.stage, left.payload), (Stage::Waiting, vec![1]));
+    assert_eq!(seen(&queue, 0), [[3], [2]], "it has kept its place");
+    let woken = queue.lock().settle_first(0, Stage::Met, 4, Vec::push).ok();
+    assert!(matches!(woken, Some(((), Some(Waiter::Co(_))))));
+    let left = queue.lock().link_again(&mut own, 0, bell(), vec![5]).expect("it was settled");
+    assert_eq!((left.stage, left.payload), (Stage::Met, vec![3, 4]));
+    assert_eq!(seen(&queue, 0), [[2], [5]], "it stands at the end");
+    drop(queue.lock().link_again(&mut own, 1, bell(), vec![6]));
+    assert_eq!((seen(&queue, 0), seen(&queue, 1)), (vec![vec![2]], vec![vec![6]]));
+    let refused = catch_unwind(AssertUnwindSafe(|| {
+        drop(queue.lock().link_again(&mut own, 2, Waiter::Co(Co::new(0, 0, 1)), vec![]));
+    }));
+    assert!(refused.is_err());
+    assert_eq!(seen(&queue, 1), [[6]], "nothing has changed");
+    drop((own, behind));
+}
+
+#[test]
+fn one_that_is_polled_twice_is_woken_once_for_both() {
+    let mut polled = Polled::new();
+    let co = |n| Waiter::Co(Co::new(0, 0, n));
+    let merge = |known: &mut u32, other| *known |= other;
+    assert!(polled.add(1, co(1), merge).is_none());
+    assert!(polled.add(1, co(2), merge).is_none());
+    assert!(polled.add(2, co(1), merge).is_some_and(|unused| unused.is_same(&co(1))));
+    assert_eq!(polled.len(), 2);
+    assert!(polled.take(|payload| payload & 2 != 0).is_some_and(|woken| woken.is_same(&co(1))));
+    assert!(polled.take(|payload| payload & 2 != 0).is_none(), "it was forgotten");
+    assert!(polled.take(|_| true).is_some_and(|woken| woken.is_same(&co(2))));
+    assert!(polled.is_empty());
+}

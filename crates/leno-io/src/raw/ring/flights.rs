@@ -8,13 +8,12 @@
 //! A flight has one number until it is free again, which is never before the system has told of its end;
 //! so a number names one operation, to us and to the system.
 //!
-//! What is taken out, waiters and cargo, is given to the caller: dropping it runs code of others, which
-//! must not happen while the table is locked.
+//! The table is the state of a wait queue; who waits for a flight is in the line of its number.
+//!
+//! The cargo that is taken out is given to the caller: dropping it must not happen while the table is locked.
 
 use std::fs::File;
 use std::sync::Arc;
-
-use leno_kernel::Waiter;
 
 use crate::fs::buffer::Buffer;
 
@@ -35,7 +34,7 @@ pub(super) struct Landed {
 
 enum Flight {
     Free,
-    Aloft { waiter: Option<Waiter>, cargo: Option<Cargo> },
+    Aloft { cargo: Option<Cargo> },
     Abandoned { cargo: Option<Cargo> },
     Landed(Landed),
 }
@@ -51,7 +50,7 @@ pub(super) struct Flights {
 impl Flights {
     pub(super) fn add(&mut self, cargo: Option<Cargo>) -> u32 {
         self.aloft += 1;
-        let flight = Flight::Aloft { waiter: None, cargo };
+        let flight = Flight::Aloft { cargo };
         match self.free.pop() {
             Some(free) => {
                 self.all[free as usize] = flight;
@@ -64,23 +63,28 @@ impl Flights {
         }
     }
 
+    /// How many numbers there are: those below this one.
+    pub(super) fn numbers(&self) -> usize {
+        self.all.len()
+    }
+
     /// How many have not landed.
     pub(super) fn aloft(&self) -> usize {
         self.aloft
     }
 
-    /// It has landed: whom to wake, and what to drop.
-    pub(super) fn land(&mut self, flight: u32, result: i32) -> (Option<Waiter>, Option<Cargo>) {
+    /// It has landed: what to drop. Those who wait for it are to be woken.
+    pub(super) fn land(&mut self, flight: u32, result: i32) -> Option<Cargo> {
         self.aloft -= 1;
         let place = &mut self.all[flight as usize];
         match core::mem::replace(place, Flight::Free) {
-            Flight::Aloft { waiter, cargo } => {
+            Flight::Aloft { cargo } => {
                 *place = Flight::Landed(Landed { result, cargo });
-                (waiter, None)
+                None
             }
             Flight::Abandoned { cargo } => {
                 self.free.push(flight);
-                (None, cargo)
+                cargo
             }
             Flight::Free | Flight::Landed(_) => unreachable!("an operation lands once"),
         }
@@ -92,14 +96,6 @@ impl Flights {
             Flight::Landed(_) => true,
             Flight::Aloft { .. } => false,
             Flight::Abandoned { .. } | Flight::Free => unreachable!("whoever asks has it"),
-        }
-    }
-
-    /// If it has not landed, `new` is woken when it has. Gives who was to be woken before, or `new`.
-    pub(super) fn set_waiter(&mut self, flight: u32, new: Waiter) -> Option<Waiter> {
-        match &mut self.all[flight as usize] {
-            Flight::Aloft { waiter, .. } => waiter.replace(new),
-            _ => Some(new),
         }
     }
 
@@ -118,36 +114,26 @@ impl Flights {
         }
     }
 
-    /// Nobody has it any more; gives whoever waited, and what it carried if it has landed.
-    pub(super) fn abandon(&mut self, flight: u32) -> (Option<Waiter>, Option<Cargo>) {
+    /// Nobody has it any more; gives what it carried, if it has landed.
+    pub(super) fn abandon(&mut self, flight: u32) -> Option<Cargo> {
         let place = &mut self.all[flight as usize];
         match core::mem::replace(place, Flight::Free) {
-            Flight::Aloft { cargo, waiter } => {
+            Flight::Aloft { cargo } => {
                 *place = Flight::Abandoned { cargo };
-                (waiter, None)
+                None
             }
             Flight::Landed(landed) => {
                 self.free.push(flight);
-                (None, landed.cargo)
+                landed.cargo
             }
             Flight::Free | Flight::Abandoned { .. } => unreachable!("whoever abandons has it"),
         }
     }
 
-    /// Takes all who wait out of the table: they are to be woken, and look again. Not copies of them: to
-    /// clone a waker is code of others.
-    pub(super) fn take_waiters(&mut self) -> Vec<Waiter> {
-        let waiter = |flight: &mut Flight| match flight {
-            Flight::Aloft { waiter, .. } => waiter.take(),
-            _ => None,
-        };
-        self.all.iter_mut().filter_map(waiter).collect()
-    }
-
     /// An operation's own memory, to read into and to write from; it stays where it is.
     pub(super) fn memory(&mut self, flight: u32) -> &mut [u8] {
         match &mut self.all[flight as usize] {
-            Flight::Aloft { cargo: Some(cargo), .. } => cargo.buffer.as_mut_slice(),
+            Flight::Aloft { cargo: Some(cargo) } => cargo.buffer.as_mut_slice(),
             _ => &mut [],
         }
     }
@@ -161,7 +147,7 @@ mod tests {
     fn a_number_is_used_again_when_its_operation_has_landed_and_nobody_has_it() {
         let mut flights = Flights::default();
         let (first, second) = (flights.add(None), flights.add(None));
-        assert!(flights.take(first).is_none() && flights.abandon(second).1.is_none());
+        assert!(flights.take(first).is_none() && flights.abandon(second).is_none());
         assert_eq!((flights.add(None), flights.aloft()), (2, 3));
         let _ = flights.land(first, 7);
         let _ = flights.land(second, -1);

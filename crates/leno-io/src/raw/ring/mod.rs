@@ -20,14 +20,18 @@
 //! # Protocol
 //! ```text
 //!   whoever waits, W                        the reaper, called by a reactor, R
-//!   W1  under the lock: submit; take what   R1  under the lock: take what has landed
-//!       has landed; if it is ours, done     R2  wake who waited for that
-//!   W2  under the lock: landed? else        R3  watched still? have itself called at the next
-//!       leave a waiter                          event (R1 again, if there was one since)
-//!   W3  have the reaper called at the       R4  else wake all who wait: they go to W2, and so
-//!       next event; if there was one, R1        have it watched where they are
-//!   W4  landed? else park; go to W2
+//!   W1  under the lock: submit; take what   R1  under the lock: take what has landed, and end
+//!       has landed; if it is ours, done         the waits in its lines
+//!   W2  under the lock: landed? else        R2  wake those who waited
+//!       come into its line                  R3  watched still? have itself called at the next
+//!   W3  have the reaper called at the           event (R1 again, if there was one since)
+//!       next event; if there was one, R1    R4  else end all waits and wake all: they go to W2,
+//!   W4  in line still? park until not;          and so have it watched where they are
+//!       then go to W2
 //! ```
+//! The table of operations is the state of a [wait queue](leno_kernel::queue), which has a line for each number. A
+//! coroutine waits in its own frame, a future with a node on the heap, which the queue uses again.
+//!
 //! The race to win: an operation lands between W2 and W4. Either W3 finds the event, because the
 //! descriptor's readiness is not forgotten if it has changed since it was looked at; or the reaper,
 //! which is in line by then, is called.
@@ -53,15 +57,16 @@ use core::task::{Context, Poll};
 use std::cell::RefCell;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::task::{Wake, Waker};
 
 use io_uring::squeue::Entry;
 use leno_kernel::Waiter;
 use leno_kernel::io::{Descriptor, Interest};
+use leno_kernel::queue::{First, Guard, HeapNode, Next, Shared, Stage, WaitQueue};
 use leno_kernel::user::{Panic, call, dispose, first};
 
-use crate::user::{Locked, lock, raise, wake_all};
+use crate::user::{raise, wake_all};
 use flights::{Cargo, Flights, Landed};
 pub(crate) use perform::perform;
 pub(crate) use perform_owned::perform_owned;
@@ -69,7 +74,7 @@ use uring::Uring;
 
 /// See the module.
 pub(crate) struct Ring {
-    inner: Mutex<Inner>,
+    queue: WaitQueue<Shared, Inner, (), 0>,
     /// The ring's own descriptor, once more.
     watch: Descriptor<OwnedFd>,
     /// Calls [`Ring::reap`].
@@ -81,22 +86,24 @@ pub(crate) struct Ring {
 struct Inner {
     uring: Uring,
     flights: Flights,
+    /// Those that have landed and whose lines were not looked at; empty if nobody has the lock.
+    landed: Vec<u32>,
 }
+
+/// A ring that is locked.
+type Locked<'a> = Guard<'a, Shared, Inner, (), 0>;
+
+/// A future's place in the line of its operation, left when it is dropped.
+type Place<'a> = HeapNode<'a, Shared, Inner, (), 0>;
 
 /// What is to be done when the lock is released: to wake, and to drop.
-#[derive(Default)]
-struct After {
-    waiters: Vec<Waiter>,
-    cargo: Vec<Cargo>,
-}
+type After = (Vec<Waiter>, Vec<Cargo>);
 
-impl After {
-    /// Returns what the first waker has raised; all are called.
-    #[must_use = "wakers may panic"]
-    fn finish(self) -> Option<Panic> {
-        drop(self.cargo);
-        wake_all(self.waiters)
-    }
+/// Does it. Returns what the first waker has raised; all are called.
+#[must_use = "wakers may panic"]
+fn finish((woken, cargo): After) -> Option<Panic> {
+    drop(cargo);
+    wake_all(woken)
 }
 
 /// Whether the system gives rings that can do what is needed; asked once.
@@ -125,16 +132,17 @@ impl Ring {
     fn new() -> io::Result<Arc<Ring>> {
         let uring = Uring::new()?;
         let watch = Descriptor::new(uring.descriptor()?)?;
-        let inner = Mutex::new(Inner { uring, flights: Flights::default() });
+        let inner = Inner { uring, flights: Flights::default(), landed: Vec::new() };
         Ok(Arc::new_cyclic(|ring: &Weak<Ring>| {
             let reaper = Waker::from(Arc::new(Reaper(ring.clone())));
-            Ring { inner, watch, reaper, is_broken: AtomicBool::new(false) }
+            let queue = WaitQueue::new(inner);
+            Ring { queue, watch, reaper, is_broken: AtomicBool::new(false) }
         }))
     }
 
     #[track_caller]
-    fn inner(&self) -> Locked<'_, Inner> {
-        lock(&self.inner)
+    fn inner(&self) -> Locked<'_> {
+        self.queue.lock()
     }
 
     /// W1. The entry is made with the memory of the cargo, if there is any. Its number is in `number` before
@@ -156,15 +164,17 @@ impl Ring {
         let landed = {
             let mut inner = self.inner();
             let flight = inner.flights.add(cargo);
+            let numbers = inner.flights.numbers();
+            inner.make_lines(numbers);
             *number = Some(flight);
             let entry = entry(inner.flights.memory(flight));
             // SAFETY: as the caller promises.
             let begun = unsafe { inner.begin(flight, entry) };
             self.is_broken.fetch_or(!begun, Relaxed);
-            inner.reap(&mut after);
+            reap(&mut inner, &mut after);
             inner.flights.take(flight)
         };
-        let raised = after.finish();
+        let raised = finish(after);
         if landed.is_some() {
             // What was done counts.
             *number = None;
@@ -175,23 +185,50 @@ impl Ring {
         landed
     }
 
-    /// W2 to W4, but for parking: whether it has landed.
+    /// W2 to W4. `next` parks, and may end the wait. Whether it has landed; if not, the caller waits again.
     ///
     /// # Panics
-    /// With what a waker has raised: this one when it was cloned, the one before it when it was dropped, or
-    /// that of another operation that has landed.
-    fn has_landed(&self, flight: u32, waiter: &Waiter) -> bool {
-        let waiter = waiter.clone();
-        let before = self.inner().flights.set_waiter(flight, waiter);
-        drop(before);
-        if self.inner().flights.has_landed(flight) {
+    /// With what a waker of another operation that has landed has raised, and with what `next` raises.
+    fn wait(&self, flight: u32, waiter: Waiter, next: impl FnMut() -> Next) -> bool {
+        let inner = self.inner();
+        if inner.flights.has_landed(flight) {
             return true;
         }
-        if self.watch().is_err() {
-            // Nobody would tell of it.
-            self.block(flight);
+        let first = || match self.watch() {
+            Ok(()) => First::Look,
+            Err(_) => {
+                // Nobody would tell of it.
+                self.block(flight);
+                First::Leave
+            }
+        };
+        let end = |inner: Locked<'_>, _, _: &mut ()| inner.flights.has_landed(flight);
+        inner.wait_then(flight as usize, waiter, (), first, next, |_, _| (), end)
+    }
+
+    /// W2 to W4 for a future, which stands in line with this waiter from now on, unless it has landed: whether it has.
+    ///
+    /// # Panics
+    /// With what a waker has raised: the one before it when it was dropped, or that of another operation that has landed.
+    fn enlist<'a>(&'a self, flight: u32, place: &mut Option<Place<'a>>, waiter: Waiter) -> bool {
+        let mut inner = self.inner();
+        if !inner.flights.has_landed(flight) {
+            let before = inner.link_again(place, flight as usize, waiter, ());
+            drop(inner);
+            drop(before);
+            if self.watch().is_err() {
+                // Nobody would tell of it.
+                self.block(flight);
+            }
+            inner = self.inner();
         }
-        self.inner().flights.has_landed(flight)
+        if !inner.flights.has_landed(flight) {
+            return false;
+        }
+        let left = place.take().map(|place| inner.leave(place));
+        drop(inner);
+        drop(left);
+        true
     }
 
     /// W3 and R3: has the reaper called at the next event.
@@ -214,8 +251,8 @@ impl Ring {
     #[must_use = "wakers may panic"]
     fn reap(&self) -> Option<Panic> {
         let mut after = After::default();
-        self.inner().reap(&mut after);
-        after.finish()
+        reap(&mut self.inner(), &mut after);
+        finish(after)
     }
 
     /// Asks the system to stop it. What wakers raise goes no further: destructors call this.
@@ -226,19 +263,29 @@ impl Ring {
             // Under the lock, in which no number is used again.
             if !inner.flights.has_landed(flight) {
                 inner.uring.cancel(flight);
-                inner.reap(&mut after);
+                reap(&mut inner, &mut after);
             }
         }
-        drop(after.finish());
+        drop(finish(after));
     }
 
-    /// Nobody waits for it any more: stops it, if it can be stopped, and drops its cargo when it has
+    /// Nobody waits for it any more: leaves its line, stops it, if it can be stopped, and drops its cargo when it has
     /// landed.
-    fn abandon(&self, flight: u32) {
+    fn abandon<'a>(&'a self, flight: u32, place: Option<Place<'a>>) {
         self.cancel(flight);
-        let (waiter, cargo) = self.inner().flights.abandon(flight);
+        let mut inner = self.inner();
+        let left = place.map(|place| inner.leave(place));
+        let cargo = inner.flights.abandon(flight);
+        drop(inner);
         drop(cargo);
-        dispose(waiter);
+        dispose(left);
+    }
+
+    /// R4: ends all waits; they begin again. Returns how to wake those who wait.
+    fn settle_all(&self) -> Vec<Waiter> {
+        let mut inner = self.inner();
+        let numbers = inner.flights.numbers();
+        (0..numbers).flat_map(|line| inner.settle_all(line, Stage::Refused)).collect()
     }
 
     /// Blocks the thread until it has landed. What wakers raise goes no further, as for [`Self::cancel`].
@@ -248,10 +295,10 @@ impl Ring {
             let mut inner = self.inner();
             while !inner.flights.has_landed(flight) {
                 inner.uring.wait();
-                inner.reap(&mut after);
+                reap(&mut inner, &mut after);
             }
         }
-        drop(after.finish());
+        drop(finish(after));
     }
 }
 
@@ -269,28 +316,34 @@ impl Inner {
         }
         begun.is_ok()
     }
+}
 
-    /// Takes what has landed.
-    fn reap(&mut self, after: &mut After) {
-        let Inner { uring, flights } = self;
-        uring.completions(|flight, result| {
-            let (waiter, cargo) = flights.land(flight, result);
-            after.waiters.extend(waiter);
-            after.cargo.extend(cargo);
-        });
+/// Takes what has landed, and ends the waits for it.
+fn reap(locked: &mut Locked<'_>, (woken, cargo): &mut After) {
+    let inner: &mut Inner = locked;
+    let mut landed = core::mem::take(&mut inner.landed);
+    inner.uring.completions(|flight, result| {
+        cargo.extend(inner.flights.land(flight, result));
+        landed.push(flight);
+    });
+    for flight in landed.drain(..) {
+        let mut settle = || locked.settle_first(flight as usize, Stage::Met, (), |_, ()| ()).ok();
+        woken.extend(core::iter::from_fn(&mut settle).filter_map(|((), waiter)| waiter));
     }
+    locked.landed = landed;
 }
 
 impl Drop for Ring {
     /// Whoever waits has the ring, so all that still flies is abandoned. The system has been asked to
     /// stop it; the end of the thread that began it would have to wait for it too.
     fn drop(&mut self) {
-        let inner = self.inner.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.inner();
         let mut after = After::default();
         while inner.flights.aloft() > 0 {
             inner.uring.wait();
-            inner.reap(&mut after);
+            reap(&mut inner, &mut after);
         }
+        drop(inner);
         // Nobody waits; what is left in the table are buffers and files.
         dispose(after);
     }
@@ -307,8 +360,7 @@ impl Wake for Reaper {
             // Whatever wakers raise, someone watches what still flies.
             let watched = call(|| ring.watch.is_watched() && ring.watch().is_ok());
             if !matches!(watched, Ok(true)) {
-                let waiters = ring.inner().flights.take_waiters();
-                raised = first(raised, wake_all(waiters));
+                raised = first(raised, wake_all(ring.settle_all()));
             }
             raised = first(raised, watched.err());
         }

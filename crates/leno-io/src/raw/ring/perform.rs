@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use io_uring::squeue::Entry;
 use io_uring::{opcode, types};
+use leno_kernel::queue::Next;
 use leno_kernel::{Reason, Time, Waiter};
 
 use super::Ring;
@@ -112,8 +113,8 @@ impl Aloft<'_> {
 }
 
 impl Flight for Aloft<'_> {
-    fn has_landed(&self, waiter: &Waiter) -> bool {
-        self.ring.has_landed(self.number(), waiter)
+    fn wait(&self, waiter: Waiter, next: impl FnMut() -> Next) -> bool {
+        self.ring.wait(self.number(), waiter, next)
     }
 
     fn cancel(&self) {

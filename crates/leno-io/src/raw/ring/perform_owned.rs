@@ -10,9 +10,9 @@ use std::sync::Arc;
 use io_uring::{opcode, types};
 use leno_kernel::Waiter;
 
-use super::Ring;
 use super::flights::{Cargo, Landed};
 use super::perform::{CURSOR, outcome, size, sync};
+use super::{Place, Ring};
 use crate::fs::action::OwnedAction;
 use crate::fs::buffer::Buffer;
 
@@ -40,7 +40,7 @@ pub(crate) async fn perform_owned(
             .build(),
         What::Sync(data_only) => sync(fd, data_only),
     };
-    let mut aloft = Aloft { ring: ring.clone(), flight: None };
+    let mut aloft = Aloft { ring, flight: None, place: None };
     // SAFETY: the memory and the file are the cargo, which the table keeps until it has landed.
     let landed = unsafe { ring.start(Some(Cargo { file, buffer }), entry, &mut aloft.flight) };
     let landed = match landed {
@@ -57,31 +57,33 @@ enum What {
     Sync(bool),
 }
 
-struct Aloft {
-    ring: Arc<Ring>,
+struct Aloft<'a> {
+    ring: &'a Ring,
     flight: Option<u32>,
+    place: Option<Place<'a>>,
 }
 
-impl Future for Aloft {
+impl Future for Aloft<'_> {
     type Output = Landed;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Landed> {
-        let flight = self.flight.expect("a future is not polled after its end");
+        let this = &mut *self;
+        let flight = this.flight.expect("a future is not polled after its end");
         // The waker itself, even of our own coroutines: while someone holds it, their core knows that
         // they may be woken.
-        if !self.ring.has_landed(flight, &Waiter::Waker(context.waker().clone())) {
+        if !this.ring.enlist(flight, &mut this.place, Waiter::Waker(context.waker().clone())) {
             return Poll::Pending;
         }
-        let landed = self.ring.inner().flights.take(flight).expect("it has landed");
-        self.flight = None;
+        let landed = this.ring.inner().flights.take(flight).expect("it has landed");
+        this.flight = None;
         Poll::Ready(landed)
     }
 }
 
-impl Drop for Aloft {
+impl Drop for Aloft<'_> {
     fn drop(&mut self) {
         if let Some(flight) = self.flight.take() {
-            self.ring.abandon(flight);
+            self.ring.abandon(flight, self.place.take());
         }
     }
 }

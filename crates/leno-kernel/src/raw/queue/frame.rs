@@ -6,7 +6,7 @@ use core::ptr;
 
 use leno_context::{control, unwind};
 
-use super::node::{Inner, Raw};
+use super::node::Raw;
 use super::{Guard, Left, WaitQueue, no_line};
 use crate::queue::{Lock, Stage};
 use crate::{Waiter, user};
@@ -76,10 +76,10 @@ impl<'c, L: Lock, S, P, const N: usize> Guard<'c, L, S, P, N> {
         abandon: impl FnOnce(Self, Left<P>),
         end: impl FnOnce(Self, &Raw<P>) -> R,
     ) -> R {
-        if line >= N {
+        if !self.held.has_line(line) {
             // What is dropped then is user code.
             drop(self);
-            no_line::<N>(line);
+            no_line(line);
         }
         let queue = self.queue;
         // On a stack that coroutines share, what is called meanwhile could have it copied away.
@@ -177,7 +177,7 @@ where
         end: impl FnOnce(Guard<'c, L, S, P, N>, &Raw<P>) -> R,
     ) -> R {
         let mut own = ManuallyDrop::new(self);
-        Inner::<S, P, N>::unlink(&mut guard.held.lines, own.node);
+        guard.held.unlink(own.node);
         // What abandon owns may panic when it is dropped. Then the lock is released, and what the node holds is dropped after
         // that.
         let rest = Rest(own.node);

@@ -9,6 +9,7 @@
 //!   heap's, or that of a stack that nobody gets again.
 //! - The fields of a node are used by the code that holds the lock of its queue: only a [`Guard`] gives access, and a
 //!   [`Handle`] is refused by the guard of another queue.
+//! - A node that is linked has the number of its line, and no line goes before its queue.
 //! - While a node is linked there are shared references to it only; all its fields are cells.
 //! - A reference to a payload borrows the guard, exclusively if it is `&mut`. A [`Key`] is compared with the
 //!   addresses of linked nodes and never followed itself.
@@ -25,7 +26,7 @@ use self::node::{Inner, OUT, Raw};
 use crate::queue::{Lock, Stage};
 use crate::{Co, Waiter, user};
 
-/// State, and `N` lines of those who wait for it to change, behind one lock.
+/// State, and `N` lines of those who wait for it to change, behind one lock; more can be made ([`Guard::make_lines`]).
 ///
 /// `S` is the state, `P` what each that waits brings along or is handed. See [the module](crate::queue).
 #[repr(C)]
@@ -102,16 +103,26 @@ impl<'g, P> Waiting<'g, P> {
 }
 
 impl<'c, L: Lock, S, P, const N: usize> Guard<'c, L, S, P, N> {
+    /// Makes sure that there are so many lines, for queues of which that is not known when they are made: those after
+    /// the first `N` are made here, and stay. Who needs one no more uses its number again.
+    ///
+    /// # Panics
+    /// If it is no number below 2³².
+    pub fn make_lines(&mut self, lines: usize) {
+        self.held.make_lines(lines);
+    }
+
     /// Whether nobody is in a line.
     #[inline(always)]
     pub fn is_empty(&self, line: usize) -> bool {
-        self.held.lines[line].first.is_null()
+        self.held.line(line).first.is_null()
     }
 
     /// Whether two or more are in a line.
     #[inline(always)]
     pub fn has_several(&self, line: usize) -> bool {
-        !ptr::eq(self.held.lines[line].first, self.held.lines[line].last)
+        let line = self.held.line(line);
+        !ptr::eq(line.first, line.last)
     }
 
     /// Returns those of a line, the first come first.
@@ -137,7 +148,7 @@ impl<'c, L: Lock, S, P, const N: usize> Guard<'c, L, S, P, N> {
     #[inline(always)]
     pub fn first(&self, line: usize) -> Option<Waiting<'_, P>> {
         // SAFETY: a linked node is live.
-        let node = unsafe { self.held.lines[line].first.as_ref() }?;
+        let node = unsafe { self.held.line(line).first.as_ref() }?;
         // SAFETY: `self` is borrowed.
         Some(unsafe { Waiting::of(node) })
     }
@@ -160,7 +171,7 @@ impl<'c, L: Lock, S, P, const N: usize> Guard<'c, L, S, P, N> {
         let Some(node) = inner.find(line, key) else { return Err(value) };
         // SAFETY: a linked node is live, also while its queue is borrowed for something else.
         let node = unsafe { &*ptr::from_ref(node) };
-        Inner::<S, P, N>::unlink(&mut inner.lines, node);
+        inner.unlink(node);
         node.stage.set(stage);
         // SAFETY: the lock is held and borrowed exclusively, and nothing else of the node is borrowed.
         let waiter = unsafe { node.waiter_mut() };
@@ -201,7 +212,7 @@ impl<'c, L: Lock, S, P, const N: usize> Guard<'c, L, S, P, N> {
         value: V,
         hand: impl FnOnce(&mut P, V) -> R,
     ) -> Result<(R, Co), V> {
-        let line = &mut self.held.lines[line];
+        let line = self.held.line_mut(line);
         let first = line.first;
         // SAFETY: a linked node is live.
         let Some(node) = (unsafe { first.as_ref() }) else { return Err(value) };
@@ -239,7 +250,7 @@ impl<'c, L: Lock, S, P, const N: usize> Guard<'c, L, S, P, N> {
         if let Some(node) = inner.find(line, key) {
             // SAFETY: as in `settle`.
             let node = unsafe { &*ptr::from_ref(node) };
-            Inner::<S, P, N>::unlink(&mut inner.lines, node);
+            inner.unlink(node);
         }
     }
 
@@ -260,10 +271,10 @@ impl<'c, L: Lock, S, P, const N: usize> Guard<'c, L, S, P, N> {
         waiter: Waiter,
         payload: P,
     ) -> HeapNode<'c, L, S, P, N> {
-        if line >= N {
+        if !self.held.has_line(line) {
             // Dropping them is user code, and the lock is held.
             core::mem::forget((waiter, payload));
-            no_line::<N>(line);
+            no_line(line);
         }
         let inner = &mut *self.held;
         let node = match NonNull::new(inner.spares.first) {
@@ -282,6 +293,38 @@ impl<'c, L: Lock, S, P, const N: usize> Guard<'c, L, S, P, N> {
         // SAFETY: as above.
         unsafe { inner.link(line, raw) };
         HeapNode { node: Pointer(node), queue: self.queue }
+    }
+
+    /// Has a future wait in a line with this waiter and payload from now on: where it stands already, or at the end.
+    /// Returns what is needed no more; dropping that is user code.
+    ///
+    /// # Panics
+    /// As [`Self::link_on_heap`], and if its node is of another queue.
+    pub fn link_again(
+        &mut self,
+        own: &mut Option<HeapNode<'c, L, S, P, N>>,
+        line: usize,
+        waiter: Waiter,
+        payload: P,
+    ) -> Option<Left<P>> {
+        if !self.held.has_line(line) {
+            core::mem::forget((waiter, payload));
+            no_line(line);
+        }
+        if let Some(own) = own.as_ref().filter(|own| self.is_in(own.handle(), line)) {
+            let waiter = self.set_waiter(own.handle(), waiter);
+            let payload = core::mem::replace(self.payload(own.handle()), payload);
+            return Some(Left { stage: Stage::Waiting, waiter, payload });
+        }
+        let left = own.take().map(|own| self.leave(own));
+        *own = Some(self.link_on_heap(line, waiter, payload));
+        left
+    }
+
+    /// Whether one on the heap stands in this line.
+    fn is_in(&self, at: Handle<'_, 'c, L, S, P, N>, line: usize) -> bool {
+        self.check(at.queue);
+        at.raw.line.get() as usize == line
     }
 
     /// Ends the wait of one on the heap, however that stands. Returns what it holds; dropping that is user code.
@@ -306,7 +349,7 @@ impl<'c, L: Lock, S, P, const N: usize> Guard<'c, L, S, P, N> {
     /// It is of this queue, and its waiter and payload are used no more.
     #[inline(always)]
     unsafe fn take_back(&mut self, node: &Raw<P>) -> Left<P> {
-        Inner::<S, P, N>::unlink(&mut self.held.lines, node);
+        self.held.unlink(node);
         // SAFETY: by the contract; nobody else finds it any more.
         unsafe { node.take() }
     }
@@ -349,8 +392,8 @@ impl<'c, L: Lock, S, P, const N: usize> Guard<'c, L, S, P, N> {
 #[cold]
 #[inline(never)]
 #[track_caller]
-fn no_line<const N: usize>(line: usize) -> ! {
-    panic!("a wait queue of {N} lines has no line {line}")
+fn no_line(line: usize) -> ! {
+    panic!("a wait queue has no line {line}")
 }
 
 /// What a wait has left behind.

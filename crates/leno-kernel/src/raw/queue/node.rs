@@ -4,7 +4,7 @@ use core::cell::{Cell, UnsafeCell};
 use core::ptr::{null, null_mut};
 use std::alloc::{Layout, dealloc};
 
-use super::Left;
+use super::{Left, no_line};
 use crate::Waiter;
 use crate::queue::Stage;
 
@@ -15,14 +15,14 @@ pub(super) struct Raw<P> {
     pub(super) next: Cell<*const Raw<P>>,
     pub(super) previous: Cell<*const Raw<P>>,
     /// The line in which it is linked, or [`OUT`].
-    pub(super) line: Cell<u8>,
+    pub(super) line: Cell<u32>,
     pub(super) stage: Cell<Stage>,
     /// How it is woken; taken by the one that wakes it.
     pub(super) waiter: UnsafeCell<Option<Waiter>>,
     pub(super) payload: UnsafeCell<P>,
 }
 
-pub(super) const OUT: u8 = u8::MAX;
+pub(super) const OUT: u32 = u32::MAX;
 
 impl<P> Raw<P> {
     #[inline(always)]
@@ -121,7 +121,12 @@ pub(super) struct Inner<S, P, const N: usize> {
     pub(super) lines: [Line<P>; N],
     pub(super) state: S,
     pub(super) spares: Spares,
+    more: More<P>,
 }
+
+/// The lines after the first `N`, if some were made. Most queues have none: in one word.
+#[allow(clippy::box_collection, reason = "so that it takes a word where there are none")]
+type More<P> = Option<Box<Vec<Line<P>>>>;
 
 /// Heap nodes that nobody uses, linked by their first field; their waiters and payloads were moved out. It does not
 /// know `P`, so that what a queue is for may borrow from what is dropped with it.
@@ -150,20 +155,64 @@ impl<S, P, const N: usize> Inner<S, P, N> {
     pub(super) fn new(state: S) -> Self {
         let lines = [const { Line { first: null(), last: null() } }; N];
         let spares = Spares { first: null_mut(), layout: Layout::new::<Raw<P>>() };
-        Inner { lines, state, spares }
+        Inner { lines, state, spares, more: None }
+    }
+
+    /// Whether there is such a line.
+    #[inline(always)]
+    pub(super) fn has_line(&self, line: usize) -> bool {
+        line < N || line - N < self.more.as_ref().map_or(0, |more| more.len())
+    }
+
+    /// Makes sure that there are so many lines.
+    pub(super) fn make_lines(&mut self, lines: usize) {
+        let more = lines.saturating_sub(N);
+        if more > self.more.as_ref().map_or(0, |more| more.len()) {
+            assert!(lines <= OUT as usize, "so many lines have no number");
+            let new = || Line { first: null(), last: null() };
+            self.more.get_or_insert_default().resize_with(more, new);
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn line(&self, line: usize) -> &Line<P> {
+        match self.lines.get(line) {
+            Some(own) => own,
+            None => self.line_made(line),
+        }
+    }
+
+    #[inline(never)]
+    fn line_made(&self, line: usize) -> &Line<P> {
+        let made = self.more.as_ref().and_then(|more| more.get(line - N));
+        made.unwrap_or_else(|| no_line(line))
+    }
+
+    #[inline(always)]
+    pub(super) fn line_mut(&mut self, line: usize) -> &mut Line<P> {
+        match self.lines.get_mut(line) {
+            Some(own) => own,
+            None => Self::line_made_mut(&mut self.more, line),
+        }
+    }
+
+    #[inline(never)]
+    fn line_made_mut(more: &mut More<P>, line: usize) -> &mut Line<P> {
+        let made = more.as_mut().and_then(|more| more.get_mut(line - N));
+        made.unwrap_or_else(|| no_line(line))
     }
 
     /// The node in a line after `node`, or the first.
     #[inline(always)]
     pub(super) fn after(&self, line: usize, node: *const Raw<P>) -> *const Raw<P> {
         // SAFETY: a linked node is live.
-        unsafe { node.as_ref() }.map_or(self.lines[line].first, |node| node.next.get())
+        unsafe { node.as_ref() }.map_or_else(|| self.line(line).first, |node| node.next.get())
     }
 
     /// The node of a line that has this key.
     #[inline(always)]
     pub(super) fn find(&self, line: usize, key: Key) -> Option<&Raw<P>> {
-        let mut node = self.lines[line].first;
+        let mut node = self.line(line).first;
         while Key::of(node) != key {
             if node.is_null() {
                 return None;
@@ -181,8 +230,8 @@ impl<S, P, const N: usize> Inner<S, P, N> {
     #[inline(always)]
     pub(super) unsafe fn link(&mut self, line: usize, node: &Raw<P>) {
         // It panics if there is no such line, before anything has changed.
-        let own = &mut self.lines[line];
-        node.line.set(line as u8);
+        let own = self.line_mut(line);
+        node.line.set(line as u32);
         let line = own;
         node.previous.set(line.last);
         // SAFETY: a linked node is live.
@@ -195,12 +244,12 @@ impl<S, P, const N: usize> Inner<S, P, N> {
 
     /// Takes a node out of its line, if it is in one.
     #[inline(always)]
-    pub(super) fn unlink(lines: &mut [Line<P>; N], node: &Raw<P>) {
+    pub(super) fn unlink(&mut self, node: &Raw<P>) {
         let line = node.line.replace(OUT);
         if line == OUT {
             return;
         }
-        let line = &mut lines[usize::from(line)];
+        let line = self.line_mut(line as usize);
         let (previous, next) = (node.previous.get(), node.next.replace(null()));
         // SAFETY: linked nodes are live; these are its neighbours.
         match unsafe { previous.as_ref() } {
