@@ -177,7 +177,7 @@ fn step(
     let was_turn = back.is_some();
     if let Some((id, mut stackless, leave)) = back {
         if leave == Some(Leave::Detach)
-            && let Some(body) = stackless.take_if(|_| !world::is_here())
+            && let Some(body) = stackless.take()
         {
             stackless = table.detach_directly(id, body);
             if stackless.is_none() {
