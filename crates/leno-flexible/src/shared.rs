@@ -346,7 +346,7 @@ impl Shared {
         }
     }
 
-    /// C4 of [`helm`]: takes the helm, if somebody could be scheduled and nobody has it. Nobody is asked or told of
+    /// C3 of [`helm`]: takes the helm, if somebody could be scheduled and nobody has it. Nobody is asked or told of
     /// anything that could raise while it is held.
     pub(crate) fn take_helm(&self) -> bool {
         self.lock().take_helm()

@@ -9,7 +9,7 @@
 //! In a world others may do something between two rules, so the driver says whether a call that could be served at
 //! once is: then this is what runs. A detach and what follows it are one critical section in any case.
 
-use super::{Caller, Id, Next, Requester, Stackless, Table};
+use super::{Caller, Id, Next, Requester, Spent, Stackless, Table};
 use crate::policy::Pending;
 use crate::snapshot::Snapshot;
 use crate::{Label, Rule, State};
@@ -62,17 +62,18 @@ impl Table {
             return Some(stackless);
         }
         let caller = cell.caller.take();
-        let waiter = caller.as_ref().and_then(|caller| caller.call.settle());
         cell.state = State::Idle;
         cell.is_woken = false;
         cell.stackless = Some(stackless);
         self.active = None;
         self.is_steered = false;
-        self.wakes.extend(waiter);
         if let Some(caller) = caller {
-            self.spend(caller.call);
+            let wakes = caller.call.settle();
+            self.leave_call(Spent { call: caller.call, wakes });
         }
-        self.tell_own(Rule::DetachFromThread, id, None);
+        if self.is_observed {
+            self.tell_own(Rule::DetachFromThread, id, None);
+        }
         None
     }
 

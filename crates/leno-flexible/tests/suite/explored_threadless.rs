@@ -1,7 +1,7 @@
 //! What must hold under every schedule where nobody has a home core: nobody who is ready is forgotten,
 //! whoever gives up, is woken, or drops what.
 //!
-//! With a planted mistake (`LENO_PLANTED=helm` or `direct`, with `--cfg leno_planted`) these must fail; see `.ci/run`.
+//! With a planted mistake (`LENO_PLANTED=helm`, `direct` or `call-look`, with `--cfg leno_planted`) these must fail; see `.ci/run`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
