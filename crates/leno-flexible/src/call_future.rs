@@ -6,7 +6,6 @@ use core::task::{Context, Poll};
 use std::sync::Arc;
 use std::task::Waker;
 
-use leno_kernel::Waiter;
 use leno_kernel::user::Panic;
 
 use crate::call::{Call, refused};
@@ -44,10 +43,16 @@ impl<P: Send + 'static, R: Send + 'static> Future for CallFuture<P, R> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let shared = self.callee.shared().clone();
         let own = shared.current().filter(|_| shared.is_threadless);
-        let waiter = Waiter::Waker(context.waker().clone());
+        if let Step::Waits(call) = &self.step
+            && let Some(answer) = call.take_answer()
+        {
+            self.step = Step::Done;
+            return Poll::Ready(answer);
+        }
+        let waker = context.waker().clone();
         let call = match core::mem::replace(&mut self.step, Step::Done) {
             Step::New(parameter) => {
-                let call = Arc::new(Call::new(parameter, Some(waiter)));
+                let call = Arc::new(Call::polled(parameter, waker));
                 shared.point();
                 match own {
                     Some(own) => self.call_as_coroutine(own, &call, context.waker())?,
@@ -63,7 +68,7 @@ impl<P: Send + 'static, R: Send + 'static> Future for CallFuture<P, R> {
             Step::Waits(call) => {
                 // It is withdrawn if this unwinds.
                 self.step = Step::Waits(call.clone());
-                call.set_waiter(waiter);
+                call.set_waker(waker);
                 if own.is_none() && shared.is_threadless && !call.is_settled() {
                     self.callee.steer(&call, None);
                 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use leno_kernel::user::{self, Panic};
 use leno_kernel::{
     Object, Reason, Sign, Time, Waiter, Wake, can_park, deadline_in, exit, listen, now, park_on,
-    park_on_until,
+    park_on_until, world,
 };
 
 use crate::call::{AnyCall, Call, Types, refused};
@@ -225,7 +225,7 @@ impl<P: Send + 'static, R: Send + 'static> Flexible<P, R> {
              others; await `call_async`, or use `MigrantMe::call`",
             self.name()
         );
-        let call = Arc::new(Call::new(parameter, None));
+        let call = Arc::new(Call::new(parameter));
         shared.point_to_wait();
         if !can_park() {
             // Says so, if it is a future.
@@ -303,7 +303,6 @@ impl<P: Send + 'static, R: Send + 'static> Flexible<P, R> {
         let is_free = || shared.is_threadless && shared.lock().has_free_helm();
         // Often it comes before a thread has fallen asleep and been woken.
         let _ = listen(|| call.is_settled() || is_free());
-        call.set_waiter(Waiter::current());
         let reason = Reason::Answer(sign.object());
         loop {
             if shared.is_threadless && !call.is_settled() && self.steer(call, limit) {
@@ -313,10 +312,17 @@ impl<P: Send + 'static, R: Send + 'static> Flexible<P, R> {
                 made.into_call();
                 return answer;
             }
-            let wake = match limit {
+            if world::is_here() {
+                // Others may run before it stands in line.
+                shared.point();
+            }
+            // A clock is code of a user, which could take a wake that is meant for the wait.
+            let is_late = limit.is_some_and(|limit| now() >= limit);
+            let park = || match limit {
                 Some(limit) => park_on_until(reason, sign, limit),
                 None => park_on(reason, sign),
             };
+            let wake = call.wait(Waiter::current(), || !is_late && is_free(), park);
             if wake == Wake::Unparked {
                 continue;
             }
@@ -334,7 +340,7 @@ impl<P: Send + 'static, R: Send + 'static> Flexible<P, R> {
         }
     }
 
-    /// C4 of [`helm`]. Whether it had the helm, and its call may be settled now.
+    /// C3 of [`helm`]. Whether it had the helm, and its call may be settled now.
     pub(crate) fn steer(&self, call: &Call<P, R>, limit: Option<Time>) -> bool {
         let is_late = limit.is_some_and(|limit| now() >= limit);
         let steers = turn::steers(self.shared());

@@ -5,22 +5,24 @@
 //! ```text
 //!   call      C1  locked: perform the operation; if somebody is ready and nobody steers, take the helm
 //!             C2  if taken: steer until answered
-//!             C3  if not answered: leave a waiter with the call, if there is none yet
-//!             C4  locked: if somebody is ready and nobody steers, take the helm, go to C2
-//!             C5  park, unless answered; go to C4, whoever has woken it
+//!             C3  locked: if somebody is ready and nobody steers, take the helm, go to C2
+//!             C4  if not answered: stand in the call's line; look, locked, whether C3 would take the helm
+//!             C5  if it would not, and it is not answered: park; leave the line; go to C3, whoever has woken it
 //!   steer     S1  locked: schedule; if nobody is ready, leave the helm, done
 //!             S2  poll, not locked
 //!             S3  locked: perform what has ended the turn; put the body back; if answered, leave the helm, and hand over; else go to S1
 //!   hand over H1  locked, the helm is free: if nobody is ready, done
-//!             H2  is somebody before C3, it will look; else has somebody woken who is at C5, if there is one;
-//!                 else takes the helm for a helper
-//!             H3  not locked: wakes it, or starts the helper, which steers until nobody is ready
+//!             H2  chooses somebody who blocks until its call is answered, if there is one; else takes the helm for a
+//!                 helper
+//!             H3  not locked: wakes it if it stands in its call's line, else it will look; or starts the helper,
+//!                 which steers until nobody is ready
 //!   kick, withdrawal, a body's waker: perform the operation, locked; hand over, if nobody steers
 //! ```
 //! What must not be lost: somebody who is ready. Whenever the lock is free and somebody is ready, then
-//! somebody steers, or somebody was chosen at H2 who has not looked since. Whoever was chosen looks (C4),
+//! somebody steers, or somebody was chosen at H2 who has not looked since. Whoever was chosen looks (C3 or C4),
 //! unless it was answered before: then another one has taken the helm since, and has the duty. One that
-//! gives up withdraws, and hands over again. Wake-ups are permits, so one between C4 and C5 is not lost.
+//! gives up withdraws, and hands over again. Wake-ups are permits, so one between C4 and C5 is not lost; H3 and C4 use the line under its lock, so
+//! either H3 finds it there, or C4 looks after H2.
 //! Futures that call are not woken at H2: nobody knows whether they are ever polled again.
 //!
 //! Only those who call run coroutines, while they wait, and nobody runs any after its answer is there:
@@ -43,7 +45,7 @@ use std::sync::{Arc, Weak};
 use std::task::{Wake, Waker};
 
 use leno_kernel::user::{self, Panic};
-use leno_kernel::{Time, Waiter, help, now, world};
+use leno_kernel::{Time, help, now, world};
 
 use crate::call::AnyCall;
 use crate::shared::{Shared, raise};
@@ -177,7 +179,7 @@ fn step(
     let was_turn = back.is_some();
     if let Some((id, mut stackless, leave)) = back {
         if leave == Some(Leave::Detach)
-            && let Some(body) = stackless.take_if(|_| !world::is_here())
+            && let Some(body) = stackless.take()
         {
             stackless = table.detach_directly(id, body);
             if stackless.is_none() {
@@ -249,7 +251,7 @@ fn poll(
 
 /// Ends a coroutine whose body has not come to its end. Returns an exit that this has raised.
 fn end(shared: &Arc<Shared>, id: Id, ending: Ending) -> Option<Panic> {
-    let mut nothing = None::<fn(&dyn AnyCall) -> Option<Waiter>>;
+    let mut nothing = None::<fn(&dyn AnyCall)>;
     let (ended, exit) = shared.operate_while_steering(|table| table.end(id, ending, &mut nothing));
     user::first(exit, ended.and_then(|failure| shared.report(failure)))
 }

@@ -92,7 +92,7 @@ const NO_STACK: &str = "there is no memory for its stack";
 
 /// A coroutine has ended before it began. Whoever has called it is told why.
 fn cannot_start(shared: &Shared, id: Id, why: &str) {
-    let mut nothing = None::<fn(&dyn AnyCall) -> Option<Waiter>>;
+    let mut nothing = None::<fn(&dyn AnyCall)>;
     let ended = shared.operate_as_scheduler(|table| {
         let ending = match table.is_stopped() {
             true => Ending::Exited,

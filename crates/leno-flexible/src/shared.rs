@@ -7,9 +7,10 @@ use std::sync::atomic::{
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use leno_kernel::log::Operation;
+use leno_kernel::policy::{Candidate, Choice, ChoiceKind};
 use leno_kernel::user::{self, Panic};
 use leno_kernel::{
-    Co, Object, Reason, Time, Waiter, Wake, current_stack, exit, park, park_until, world,
+    Co, Object, Reason, Time, Waiter, Wake, choose, current_stack, exit, park, park_until, world,
 };
 
 use crate::call::AnyCall;
@@ -345,7 +346,7 @@ impl Shared {
         }
     }
 
-    /// C4 of [`helm`]: takes the helm, if somebody could be scheduled and nobody has it. Nobody is asked or told of
+    /// C3 of [`helm`]: takes the helm, if somebody could be scheduled and nobody has it. Nobody is asked or told of
     /// anything that could raise while it is held.
     pub(crate) fn take_helm(&self) -> bool {
         self.lock().take_helm()
@@ -415,6 +416,7 @@ impl Shared {
                 .operate_from_outside_holding(|table| table.call_from_outside(from, m, call));
         }
         let in_world = world::is_here();
+        let is_direct = !in_world || self.driver_serves_at_once(m);
         let mut caller = Some(Caller { from, call });
         // From when it takes the helm: what the operation leaves is code of users.
         let Some(_steers) = turn::steers(self) else {
@@ -423,26 +425,34 @@ impl Shared {
                 .operate_from_outside_holding(|table| table.call_from_outside(from, m, call));
         };
         let (first, has_questions, exit) = self.operate_quietly(|table, _| {
-            // In a world others may do something first.
-            if !in_world && let Some(next) = table.call_directly(m, &mut caller) {
-                return Ok(Some(next));
+            if is_direct && let Some(next) = table.call_directly(m, &mut caller) {
+                return Ok(Some(Some(next)));
             }
             let Caller { from, call } = caller.take().expect("nobody has called yet");
             table.call_from_outside(from, m, call)?;
             let takes_helm = table.take_helm();
-            Ok(takes_helm.then(|| if in_world { Next::InVain } else { table.schedule() }))
+            // In a world others may do something first.
+            Ok(takes_helm.then(|| (!in_world).then(|| table.schedule())))
         });
         // One that has the helm steers first; not for long if it is to exit.
         let is_exiting = exit.is_some();
         let mut exit = exit;
         let called = first.map(|first| {
             if let Some(first) = first {
-                let next = (!in_world).then_some(first);
-                let raised = helm::steer(self, next, limit, || is_exiting || is_settled());
+                let raised = helm::steer(self, first, limit, || is_exiting || is_settled());
                 exit = user::first(exit.take(), raised);
             }
         });
         (called, self.consult_if(has_questions, exit))
+    }
+
+    /// In a world: whether a call of `m` is served at once, if that can be, or others may do something first. The driver
+    /// decides; nobody else runs until the call is made.
+    #[cold]
+    fn driver_serves_at_once(&self, m: Id) -> bool {
+        let ways = [Candidate::Number(0), Candidate::Number(1)];
+        let choice = Choice::new(ChoiceKind::After, Some(self.object), &ways);
+        self.lock().serves_at_once(m) && choose(&choice) == 0
     }
 
     /// Reports the panic of a body that nobody has called. Returns an exit that the hook has raised.

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use leno_kernel::Waiter;
-
 use super::{Caller, Id, Request, Requester, Table};
 use crate::call::AnyCall;
 use crate::event::What;
@@ -129,26 +127,20 @@ impl Table {
     }
 
     /// 4.5, 4.6, 4.14. Detach: `settle` gives the answer to the call, and is left if there is none.
-    pub(crate) fn detach<F: FnOnce(&dyn AnyCall) -> Option<Waiter>>(
-        &mut self,
-        m: Id,
-        settle: &mut Option<F>,
-    ) {
-        let mut settle = |call: &dyn AnyCall| settle.take().and_then(|settle| settle(call));
+    pub(crate) fn detach<F: FnOnce(&dyn AnyCall)>(&mut self, m: Id, settle: &mut Option<F>) {
+        let mut settle = |call: &dyn AnyCall| settle.take().into_iter().for_each(|own| own(call));
         let rule = match self.cell_mut(m).caller.take() {
             Some(Caller { from: Requester::Coroutine(n, _), call }) => {
                 // It will be scheduled, and needs no other waking.
-                let waiter = settle(&*call);
-                self.discard(waiter);
+                settle(&*call);
                 self.spend(call);
                 self.cell_mut(n).callee = None;
                 self.wait(n);
                 Rule::DetachFromCoroutine
             }
             Some(Caller { from: Requester::Outside(_), call }) => {
-                let waiter = settle(&*call);
-                self.wakes.extend(waiter);
-                self.spend(call);
+                settle(&*call);
+                self.wake_caller(call);
                 Rule::DetachFromThread
             }
             None => {

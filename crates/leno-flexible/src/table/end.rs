@@ -1,8 +1,8 @@
 //! Rules 4.1, 4.2, 4.13: how bodies end.
 
 use core::any::Any;
+use std::sync::Arc;
 
-use leno_kernel::Waiter;
 use leno_kernel::user::Panic;
 
 use super::{Caller, Id, Request, Requester, Table};
@@ -23,7 +23,7 @@ impl Table {
     /// A body has ended. What it has panicked with is given back, if nobody has called it.
     ///
     /// `settle` gives the body's last answer to the call, if it has one, and is left if there is none.
-    pub(crate) fn end<F: FnOnce(&dyn AnyCall) -> Option<Waiter>>(
+    pub(crate) fn end<F: FnOnce(&dyn AnyCall)>(
         &mut self,
         m: Id,
         ending: Ending,
@@ -40,7 +40,7 @@ impl Table {
         self.cell_mut(m).has_panicked = matches!(ending, Ending::Panicked(_));
         let (rule, failure) = match (self.cell_mut(m).caller.take(), ending) {
             (Some(Caller { from, call }), ending) => {
-                let waiter = match ending {
+                match ending {
                     Ending::Returned => match settle.take() {
                         Some(settle) => settle(&*call),
                         None => call.end(&name),
@@ -49,9 +49,8 @@ impl Table {
                         call.fail(CallError::Failed(Failure::new(name, payload)))
                     }
                     Ending::Exited => call.fail(self.terminated(from.party(), m).into()),
-                };
-                self.spend(call);
-                (self.release(from, waiter), None)
+                }
+                (self.release(from, call), None)
             }
             (None, Ending::Panicked(payload)) => {
                 (Rule::EndAlone, Some(Failure::new(name, payload)))
@@ -73,17 +72,17 @@ impl Table {
     }
 
     /// Whoever has called goes on.
-    fn release(&mut self, from: Requester, waiter: Option<Waiter>) -> Rule {
+    fn release(&mut self, from: Requester, call: Arc<dyn AnyCall>) -> Rule {
         match from {
             // It will be scheduled, and needs no other waking.
             Requester::Coroutine(n, _) => {
-                self.discard(waiter);
+                self.spend(call);
                 self.cell_mut(n).callee = None;
                 self.go_on(n);
                 Rule::EndToCoroutine
             }
             Requester::Outside(_) => {
-                self.wakes.extend(waiter);
+                self.wake_caller(call);
                 Rule::EndToThread
             }
         }
@@ -120,12 +119,11 @@ impl Table {
             let Some(call) = request.call else { continue };
             let by = request.from.party();
             let refusal = self.terminated(by, m);
-            let waiter = call.fail(refusal.into());
-            self.spend(call);
+            call.fail(refusal.into());
             match request.from {
-                Requester::Outside(_) => self.wakes.extend(waiter),
+                Requester::Outside(_) => self.wake_caller(call),
                 Requester::Coroutine(n, _) => {
-                    self.discard(waiter);
+                    self.spend(call);
                     self.cell_mut(n).waits_for = None;
                     self.go_on(n);
                 }

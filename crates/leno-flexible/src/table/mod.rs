@@ -8,8 +8,8 @@
 //!
 //! Invariants, besides those of [`Configuration::check`](crate::model::Configuration::check):
 //! - `active` is the one whose state is active;
-//! - no code of users runs under the lock. Wakers are put into `wakes`, what is to be dropped into `garbage`,
-//!   what the observer is to be told into `events`, and those of whose requests a policy has to choose one into
+//! - no code of users runs under the lock. Calls whose callers are to be woken are `spent`, what is to be dropped is
+//!   put into `garbage`, what the observer is to be told into `events`, and those of whose requests a policy has to choose one into
 //!   `undecided`; all of it is seen to when the lock is free (`ask.rs`).
 //!
 //! Deliberately not here: stacks, cores, parking.
@@ -28,7 +28,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::task::Waker;
 
-use leno_kernel::{Co, Waiter, user};
+use leno_kernel::{Co, user};
 
 use crate::call::AnyCall;
 use crate::event::{Event, Events, Observer, What};
@@ -43,18 +43,25 @@ pub(crate) use stackless::{Leave, Stackless};
 
 /// What an operation leaves for when the lock is free.
 pub(crate) struct Leavings {
-    wakes: Vec<Waiter>,
     garbage: Vec<Box<dyn Send>>,
-    spent: Option<Arc<dyn AnyCall>>,
+    spent: Option<Spent>,
+    more: Vec<Spent>,
+}
+
+/// A call that is to be dropped, and whether its caller is woken before.
+struct Spent {
+    call: Arc<dyn AnyCall>,
+    wakes: bool,
 }
 
 impl Leavings {
     /// Wakes all who are to be woken, and drops all that is to be dropped, whatever a waker or a destructor
     /// does.
-    pub(crate) fn see_to(mut self) {
-        let wakes = core::mem::take(&mut self.wakes);
+    pub(crate) fn see_to(self) {
+        let calls = self.spent.iter().chain(&self.more).filter(|spent| spent.wakes);
+        let wakes = calls.filter_map(|spent| spent.call.waiter());
         if leno_context::is_planted("threadless-stops") {
-            wakes.into_iter().for_each(user::wake_unguarded);
+            wakes.for_each(user::wake_unguarded);
         } else {
             user::wake_all(wakes);
         }
@@ -67,6 +74,9 @@ impl Drop for Leavings {
             user::discard_all(core::mem::take(&mut self.garbage));
         }
         user::discard(self.spent.take());
+        if !self.more.is_empty() {
+            user::discard_all(core::mem::take(&mut self.more));
+        }
     }
 }
 
@@ -103,12 +113,11 @@ pub(crate) struct Table {
     is_stopped: bool,
     /// The same, for those who do not lock.
     pub(crate) has_ended: Arc<AtomicBool>,
-    /// Whoever is to be woken when the lock is free.
-    wakes: Vec<Waiter>,
-    /// What is to be dropped then: it belongs to users, whose destructors may operate.
+    /// What is to be dropped when the lock is free: it belongs to users, whose destructors may operate.
     garbage: Vec<Box<dyn Send>>,
-    /// The same: a call that was answered. Others are with the garbage.
-    spent: Option<Arc<dyn AnyCall>>,
+    /// A call to be dropped then, or whose caller is to be woken; and more of them, if there is one.
+    spent: Option<Spent>,
+    more: Vec<Spent>,
     /// The coroutine that schedules, on a home core.
     pub(crate) scheduler: Option<Co>,
     /// Whether that one looks by itself, so that nobody need wake it.
@@ -367,18 +376,20 @@ impl Table {
 
     /// Whoever is to be woken, and what is to be dropped, when the lock is free: mostly nothing.
     pub(crate) fn take_leavings(&mut self) -> Option<Leavings> {
-        let is_nothing = self.wakes.is_empty() && self.garbage.is_empty() && self.spent.is_none();
+        let is_nothing = self.garbage.is_empty() && self.spent.is_none();
         (!is_nothing).then(|| Leavings {
-            wakes: core::mem::take(&mut self.wakes),
             garbage: core::mem::take(&mut self.garbage),
             spent: self.spent.take(),
+            more: core::mem::take(&mut self.more),
         })
     }
 
     /// What belongs to users, each for itself, when the table goes.
     pub(crate) fn take_rest(&mut self) -> Vec<Box<dyn Send>> {
         let mut rest = core::mem::take(&mut self.garbage);
-        rest.push(Box::new((self.schedule.take(), self.spent.take())));
+        rest.push(Box::new(self.schedule.take()));
+        let spent = self.spent.take().into_iter().chain(core::mem::take(&mut self.more));
+        rest.extend(spent.map(|spent| Box::new(spent.call) as Box<dyn Send>));
         rest.push(Box::new(self.observer.take()));
         for (_, cell) in core::mem::take(&mut self.slots) {
             let Some(cell) = cell else { continue };
@@ -392,9 +403,18 @@ impl Table {
 
     /// A call was answered. If its caller has gone by now, what it carries is dropped with this.
     fn spend(&mut self, call: Arc<dyn AnyCall>) {
+        self.leave_call(Spent { call, wakes: false });
+    }
+
+    /// Does the same, and has its caller woken, if that waits.
+    fn wake_caller(&mut self, call: Arc<dyn AnyCall>) {
+        self.leave_call(Spent { call, wakes: true });
+    }
+
+    fn leave_call(&mut self, spent: Spent) {
         match self.spent {
-            None => self.spent = Some(call),
-            Some(_) => self.garbage.push(Box::new(call)),
+            None => self.spent = Some(spent),
+            Some(_) => self.more.push(spent),
         }
     }
 
@@ -403,13 +423,6 @@ impl Table {
         let number = self.next_request;
         self.next_request += 1;
         self.cell_mut(m).requests.push(Request { number, from, call });
-    }
-
-    /// A waiter that is not woken; a waker is dropped when the lock is free.
-    fn discard(&mut self, waiter: Option<Waiter>) {
-        if let Some(waker @ Waiter::Waker(_)) = waiter {
-            self.garbage.push(Box::new(waker));
-        }
     }
 
     /// Whether somebody could be scheduled.

@@ -166,9 +166,8 @@ impl Table {
                 self.get_mut(n).into_iter().for_each(|cell| cell.waits_for = None);
             }
             for call in calls {
-                let waiter = call.fail(error());
-                self.wakes.extend(waiter);
-                self.spend(call);
+                call.fail(error());
+                self.wake_caller(call);
             }
             self.garbage.push(Box::new(body));
         }

@@ -1,9 +1,8 @@
 //! Coroutines without a stack, and who could steer: what a system without a home core needs besides.
 
 use core::pin::Pin;
+use std::sync::Arc;
 use std::task::Waker;
-
-use leno_kernel::Waiter;
 
 use super::{Id, Requester, Table};
 use crate::State;
@@ -32,7 +31,7 @@ impl Table {
     /// The active coroutine ends its turn.
     pub(crate) fn leave(&mut self, id: Id, leave: Leave) {
         match leave {
-            Leave::Detach => self.detach(id, &mut Some(|call: &dyn AnyCall| call.settle())),
+            Leave::Detach => self.detach(id, &mut Some(|call: &dyn AnyCall| _ = call.settle())),
             Leave::Passivate => self.passivate(id),
             Leave::Yield => self.yield_now(id),
         }
@@ -71,21 +70,22 @@ impl Table {
     /// Has a thread or coroutine woken that waits for an answer, and can steer meanwhile: one that will
     /// be answered soon, if there is one. Whether there was any.
     fn wake_a_caller(&mut self) -> bool {
-        let soon = self.queue.iter().find_map(|id| self.who_could_steer(*id));
-        let found = soon.or_else(|| self.ids().find_map(|id| self.who_could_steer(id)));
+        let soon = self.queue.iter().find_map(|id| self.call_of_one_who_blocks(*id));
+        let found = soon.or_else(|| self.ids().find_map(|id| self.call_of_one_who_blocks(id)));
+        let found = found.cloned();
         let is_found = found.is_some();
-        self.wakes.extend(found.flatten());
+        found.into_iter().for_each(|call| self.wake_caller(call));
         is_found
     }
 
-    /// Of those whose calls n serves, or will, one that blocks.
-    fn who_could_steer(&self, n: Id) -> Option<Option<Waiter>> {
+    /// Of the calls from outside that n serves, or will, one whose caller blocks.
+    fn call_of_one_who_blocks(&self, n: Id) -> Option<&Arc<dyn AnyCall>> {
         let cell = self.cell(n);
         let served = cell.caller.iter().map(|caller| (&caller.from, &caller.call));
         let pending = cell.requests.iter().filter_map(|own| Some((&own.from, own.call.as_ref()?)));
         served.chain(pending).find_map(|(from, call)| {
             let is_outside = matches!(from, Requester::Outside(_));
-            is_outside.then(|| call.blocked()).flatten()
+            (is_outside && call.blocks()).then_some(call)
         })
     }
 

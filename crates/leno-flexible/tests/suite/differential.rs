@@ -2,8 +2,9 @@
 //! and leads to the same configuration.
 //!
 //! The programs run under exploration: which thread goes on, which coroutine is scheduled and which
-//! request is served is drawn by lot, or tried exhaustively. With a planted mistake in the system
-//! (`LENO_PLANTED=chain`, `keep` or `attach`, with `--cfg leno_planted`) these must fail; see `.ci/run`.
+//! request is served is drawn by lot, or tried exhaustively; and so is whether a call without a home core that nothing is
+//! in the way of is served at once, as it is outside of worlds. With a planted mistake in the system
+//! (`LENO_PLANTED=chain`, `keep`, `attach` or `direct`, with `--cfg leno_planted`) these must fail; see `.ci/run`.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,7 +1,7 @@
 //! What must hold under every schedule where nobody has a home core: nobody who is ready is forgotten,
 //! whoever gives up, is woken, or drops what.
 //!
-//! With a planted mistake (`LENO_PLANTED=helm`, with `--cfg leno_planted`) these must fail; see `.ci/run`.
+//! With a planted mistake (`LENO_PLANTED=helm`, `direct` or `call-look`, with `--cfg leno_planted`) these must fail; see `.ci/run`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -53,6 +53,25 @@ fn f67_the_helm_is_handed_over_without_loss() {
         assert_eq!(m.call(1).unwrap(), 1);
         two.join().unwrap();
     });
+}
+
+#[test]
+fn a_call_that_nothing_is_in_the_way_of_is_explored_as_it_runs() {
+    // Nothing else is left open here but whether a call is served at once, as outside of worlds, or by the rules one by
+    // one.
+    let explorer = Explorer::new().exhaustive();
+    let summary = explorer.run(|| {
+        let system = Threadless::new();
+        let next = system.create("next", |mut me: AsyncMe<u32, u32>| async move {
+            loop {
+                let n = me.parameter().unwrap_or(0);
+                me.detach(n + 1).await;
+            }
+        });
+        assert_eq!((next.call(1).unwrap(), next.call(2).unwrap()), (2, 3));
+    });
+    let summary = summary.unwrap_or_else(|failure| panic!("{failure}"));
+    assert_eq!(summary.runs(), 4, "{summary}");
 }
 
 #[test]

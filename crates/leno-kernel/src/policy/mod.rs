@@ -148,7 +148,8 @@ pub enum ChoiceKind {
     /// Which core is robbed.
     Victim,
     /// Who goes on after a rendezvous or a spawn: the one that runs, which comes first, or the one that
-    /// it has woken or spawned. The other is ready.
+    /// it has woken or spawned. The other is ready. In a program that is explored also whether a flexible call that
+    /// nothing is in the way of is served at once, which comes first, or others may run meanwhile.
     After,
     /// What a network of memory does: how long something takes, how much passes, what is lost. The first
     /// is what it does if nobody decides.

@@ -26,6 +26,8 @@ pub trait Lock: sealed::Sealed + 'static {
     fn new<X>(content: X) -> Self::Cell<X>;
     /// Locks it. If another has it, `looks_away` waits a moment before it tries again.
     fn lock<X>(cell: &Self::Cell<X>, looks_away: bool) -> Self::Guard<'_, X>;
+    /// Returns what is in it, where nobody else can use it.
+    fn get_mut<X>(cell: &mut Self::Cell<X>) -> &mut X;
 }
 
 mod sealed {
@@ -50,6 +52,10 @@ impl Lock for Local {
     fn lock<X>(cell: &RefCell<X>, _: bool) -> Held<RefMut<'_, X>> {
         Held::new(cell.borrow_mut())
     }
+
+    fn get_mut<X>(cell: &mut RefCell<X>) -> &mut X {
+        cell.get_mut()
+    }
 }
 
 impl Lock for Shared {
@@ -65,6 +71,10 @@ impl Lock for Shared {
     #[track_caller]
     fn lock<X>(mutex: &Mutex<X>, looks_away: bool) -> Held<MutexGuard<'_, X>> {
         Held::new(lock(mutex, looks_away))
+    }
+
+    fn get_mut<X>(mutex: &mut Mutex<X>) -> &mut X {
+        mutex.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
 

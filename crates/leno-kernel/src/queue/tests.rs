@@ -257,6 +257,14 @@ fn what_is_dropped_after_its_queue_may_be_borrowed_by_what_waits() {
 }
 
 #[test]
+fn the_state_is_there_without_the_lock_for_who_has_the_whole_queue() {
+    let (mut local, mut shared) = (Numbers::<Local>::new(1), Numbers::<Shared>::new(1));
+    *local.get_mut() += 1;
+    *shared.get_mut() += 1;
+    assert_eq!((*local.lock(), *shared.lock()), (2, 2));
+}
+
+#[test]
 fn a_heap_node_that_is_forgotten_can_be_settled() {
     let queue = Numbers::<Local>::new(0);
     let node = queue.lock().link_on_heap(0, bell(), vec![]);

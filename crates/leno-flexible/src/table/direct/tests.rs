@@ -35,7 +35,7 @@ impl Side {
 
     /// A thread calls, and steers if it can.
     fn call(&mut self, m: usize) {
-        let call = Arc::new(Call::<u32, u32>::new(7, None));
+        let call = Arc::new(Call::<u32, u32>::new(7));
         self.calls.push(call.clone());
         let call: Arc<dyn AnyCall> = call;
         let from = Requester::Outside(Outsider::here());

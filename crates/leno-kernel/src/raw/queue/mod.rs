@@ -54,6 +54,11 @@ impl<L: Lock, S, P, const N: usize> WaitQueue<L, S, P, N> {
     pub fn lock(&self) -> Guard<'_, L, S, P, N> {
         Guard { held: L::lock(&self.inner, self.looks_away), queue: self }
     }
+
+    /// Returns the state, without locking: nobody else can use the queue.
+    pub fn get_mut(&mut self) -> &mut S {
+        &mut L::get_mut(&mut self.inner).state
+    }
 }
 
 /// The lock of a [`WaitQueue`]: access to its state and to those who wait. A critical section: no user code runs
