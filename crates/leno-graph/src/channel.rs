@@ -7,7 +7,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
-use leno_kernel::{Object, user};
+use leno_kernel::{Object, is_planted, user};
 
 use crate::fate;
 use crate::lock::{Locked, lock};
@@ -146,7 +146,8 @@ impl<T, S: Schedule> Channel<T, S> {
         self.leave(|state| {
             state.is_broken |= is_cut;
             messages = state.remove_receiver();
-            messages.is_some().then(|| core::mem::take(&mut state.to_send))
+            let is_last = messages.is_some() && !is_planted("graph-cancel");
+            is_last.then(|| core::mem::take(&mut state.to_send))
         });
         fate::dispose_all(messages.into_iter().flatten().flatten());
     }

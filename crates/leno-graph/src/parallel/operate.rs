@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
 use leno_kernel::log::Operation;
-use leno_kernel::{Object, Reason, Waiter, user, world};
+use leno_kernel::{Object, Reason, Waiter, is_planted, user, world};
 
 use super::{Core, Ticket, Whose};
 use crate::channel::{Channel, Link, Linked};
@@ -201,7 +201,10 @@ fn receive_in_order<X: Source<S = Parallel>>(
     source.each(&mut |_| ends += 1);
     source.in_order(&mut |linked: &Linked<Parallel>| {
         if !is_started {
-            start_all(source);
+            match is_planted("graph-start") {
+                true => linked.start_producers(),
+                false => start_all(source),
+            }
             is_started = true;
         }
         wait_at(core, caller, linked, (source.object(), ends))

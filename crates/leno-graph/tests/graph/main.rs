@@ -10,6 +10,7 @@ mod cases;
 mod certain;
 mod corners;
 mod ends;
+mod explored;
 mod events;
 mod iterate;
 mod joins;
