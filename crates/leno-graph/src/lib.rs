@@ -139,6 +139,7 @@ mod sender;
 mod sequential;
 mod source;
 mod state;
+mod woken;
 
 pub use cx::{FreeCx, FutureCx, NodeCx};
 pub use ends::{Ends, Input, Output};

@@ -153,7 +153,7 @@ impl<T, S: Schedule> Sender<T, S> {
         let gate = linked.shut();
         let (pushed, woken) = self.tip.channel.push(value);
         drop(gate);
-        linked.wake(woken);
+        self.tip.channel.wake_receivers(woken);
         match pushed {
             Push::Done(_) => {
                 linked.start_consumers();

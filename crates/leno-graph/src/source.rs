@@ -68,16 +68,10 @@ pub trait Sealed {
         let gate = linked.shut();
         let mut leaves = false;
         let taken = self.take(in_order, &mut leaves);
-        let mut woken = Vec::new();
-        if matches!(taken, Take::Got(_)) {
-            self.each(&mut |wire| {
-                if wire.can_push() {
-                    woken.append(&mut wire.senders_waiting());
-                }
-            });
-        }
         drop(gate);
-        linked.wake(woken);
+        if matches!(taken, Take::Got(_)) {
+            self.each(&mut |wire| wire.wake_senders());
+        }
         if leaves { self.receive_last(taken) } else { taken }
     }
 
