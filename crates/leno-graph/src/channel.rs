@@ -4,13 +4,12 @@
 //! nodes at its ends, once; from then on it can be used. Locks are held for a few instructions, never
 //! while anyone waits or user code runs: messages are dropped, and wakers called, after the lock.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use leno_kernel::{Object, is_planted, user};
 
 use crate::fate;
-use crate::lock::{Locked, lock};
 use crate::mode::Schedule;
 use crate::state::{Counters, Push, State, Take};
 use crate::woken::Woken;
@@ -41,18 +40,9 @@ pub struct Linked<S: Schedule> {
     /// Whether its receiver has control passed to its sender, to get it back with the next message: only
     /// in a chain, and only while the sender runs.
     pub(crate) is_awaited: AtomicBool,
-    /// What is locked around operations on channels that are joined or selected from, so that no
-    /// attempt that is rolled back can be seen.
-    pub(crate) gate: Option<Arc<Mutex<()>>>,
 }
 
 impl<S: Schedule> Linked<S> {
-    /// Shuts out others from all channels that are joined or selected with this one.
-    #[inline(always)]
-    pub(crate) fn shut(&self) -> Option<Locked<MutexGuard<'_, ()>>> {
-        self.gate.as_deref().map(lock)
-    }
-
     /// The nodes that send into it, or those that receive from it.
     pub(crate) fn nodes(&self, sends: bool) -> &[usize] {
         if sends { &self.producers } else { &self.consumers }
@@ -203,13 +193,29 @@ impl<T, S: Schedule> Channel<T, S> {
     #[inline(always)]
     pub(crate) fn take(&self) -> Take<T> {
         let mut state = self.state();
-        let taken = state.take();
+        let taken = if S::IS_PARALLEL { state.try_take(0) } else { state.take() };
         if !state.to_send.is_empty() && matches!(taken, Take::Got(_)) {
             let woken = Woken::all_of(&mut state.to_send);
             drop(state);
             self.wake_senders_from(woken);
         }
         taken
+    }
+
+    /// Puts a message that an attempt has taken to the front again, and returns which receivers are to be woken.
+    pub(crate) fn put_back(&self, value: T, attempt: u64) -> Woken<S::Ticket> {
+        let mut state = self.state();
+        let is_to_wake = match attempt {
+            0 => {
+                state.give_back(value);
+                S::IS_PARALLEL
+            }
+            _ => state.put_back(value),
+        };
+        match is_to_wake {
+            true => Woken::all_of(&mut state.to_receive),
+            false => Woken::NONE,
+        }
     }
 
     /// Has one who waits to send stand in line, unless it need not wait: whether it does.
@@ -255,6 +261,8 @@ pub trait Link<S: Schedule> {
     fn counters(&self) -> Counters;
     /// Wakes those who wait to send, if there is room.
     fn wake_senders(&self);
+    /// An attempt to receive has succeeded: wakes those who wait for that.
+    fn commit(&self, attempt: u64);
     /// One end to send through, or to receive from, is no more.
     fn end_sender(&self, is_cut: bool);
     fn end_receiver(&self, is_cut: bool);
@@ -324,6 +332,21 @@ impl<T, S: Schedule> Link<S> for Channel<T, S> {
         };
         drop(state);
         self.wake_senders_from(woken);
+    }
+
+    fn commit(&self, attempt: u64) {
+        let mut state = self.state();
+        let receivers = match state.commit(attempt) {
+            true => Woken::all_of(&mut state.to_receive),
+            false => Woken::NONE,
+        };
+        let senders = match state.can_push() {
+            true => Woken::all_of(&mut state.to_send),
+            false => Woken::NONE,
+        };
+        drop(state);
+        self.wake_receivers(receivers);
+        self.wake_senders_from(senders);
     }
 
     fn end_sender(&self, is_cut: bool) {

@@ -158,6 +158,8 @@ pub trait Sealed {
     fn forget<'a>(cx: &'a FutureCx<Self>, own: Self::Own<'a>)
     where
         Self: Schedule;
+    /// Numbers an attempt to receive that may be rolled back, where it may meet others; else 0.
+    fn attempt(core: &Self::Core) -> u64;
     /// An end outside the graph comes (+1) or goes (-1).
     fn outside(core: &Self::Core, more: bool);
     /// How it goes with the graph.

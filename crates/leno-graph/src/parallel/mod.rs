@@ -32,7 +32,7 @@ mod schedule;
 mod start;
 mod waiting;
 
-use std::sync::atomic::{AtomicIsize, AtomicU8, Ordering::SeqCst};
+use std::sync::atomic::{AtomicIsize, AtomicU8, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, OnceLock, Weak};
 
 use leno_kernel::user::{self, Panic};
@@ -71,6 +71,8 @@ pub struct Core {
     /// How many nodes could still do something.
     running: AtomicIsize,
     outside: Outside,
+    /// The number of the next attempt to receive that may be rolled back.
+    attempts: AtomicU64,
     /// Whether a node has panicked.
     fate: Fate<Parallel>,
 }
@@ -127,6 +129,7 @@ impl Core {
             wires: OnceLock::new(),
             running: AtomicIsize::new(0),
             outside: Outside::new(outside::Ends::default()),
+            attempts: AtomicU64::new(1),
             fate: Fate::new(),
         })
     }

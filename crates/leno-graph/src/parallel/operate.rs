@@ -36,9 +36,7 @@ pub(super) fn offer<T>(
     }
     let want = Want { sends: true, wire: linked.index };
     loop {
-        let gate = linked.shut();
         let (pushed, woken) = channel.push(value);
-        drop(gate);
         match pushed {
             Push::Done(_) => {
                 channel.wake_receivers(woken);
@@ -109,9 +107,7 @@ pub(super) fn poll_offer<'a, T>(
     }
     loop {
         let message = value.take().expect("a send that is over is not polled");
-        let gate = linked.shut();
         let (pushed, woken) = channel.push(message);
-        drop(gate);
         match pushed {
             Push::Done(_) => {
                 channel.wake_receivers(woken);

@@ -1,7 +1,7 @@
 //! What the parallel schedule consists of.
 
 use core::task::{Context, Poll};
-use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::{AnyWire, COLD, Core, HOT, Host, OUTSIDE, Operation, Starter, Ticket, operate};
@@ -125,6 +125,10 @@ impl Sealed for Parallel {
 
     fn forget<'a>(cx: &'a FutureCx<Parallel>, own: Operation<'a>) {
         cx.core.forget(own);
+    }
+
+    fn attempt(core: &Arc<Core>) -> u64 {
+        core.attempts.fetch_add(1, Relaxed)
     }
 
     fn outside(core: &Arc<Core>, more: bool) {

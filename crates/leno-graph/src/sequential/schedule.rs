@@ -163,6 +163,10 @@ impl Sealed for Sequential {
 
     fn forget(_: &FutureCx<Sequential>, _: usize) {}
 
+    fn attempt(_: &Rc<Core>) -> u64 {
+        0
+    }
+
     fn outside(_: &Rc<Core>, _: bool) {}
 
     fn fate(core: &Rc<Core>) -> &Fate<Sequential> {

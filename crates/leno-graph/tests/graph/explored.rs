@@ -107,6 +107,57 @@ fn p22_explored_both_senders_of_a_join_produce_in_parallel() {
 }
 
 #[test]
+fn p24_explored_nobody_overtakes_an_attempt_that_is_rolled_back() {
+    let seen = outcomes(all(3), || {
+        let mut graph = Graph::nondeterministic().parallel(1);
+        let (a, left) = graph.channel(2);
+        let (b, right) = graph.channel::<u8>(1);
+        let pairs = graph.join((left.clone(), right));
+        let run = graph.build().unwrap();
+        let (a, b) = (run.inlet(a), run.inlet(b));
+        assert!(a.send(0) && a.send(1));
+        drop(a);
+        let (pairs, alone) = (run.outlet(pairs), run.outlet(left));
+        // There is nothing at the right: what was taken at the left goes back, or is gone before.
+        let order = Order::default();
+        let (one, other) = (order.clone(), order.clone());
+        let joins = thread::spawn("joins", move || {
+            one.comes(0);
+            pairs.receive()
+        });
+        let takes = thread::spawn("takes", move || {
+            other.comes(1);
+            [alone.receive(), alone.receive()]
+        });
+        assert_eq!(takes.join().unwrap(), [Some(0), Some(1)]);
+        drop(b);
+        assert_eq!(joins.join().unwrap(), None);
+        order.take()
+    });
+    assert_eq!(seen, [vec![0, 1], vec![1, 0]].into());
+}
+
+#[test]
+fn p24_explored_of_joins_that_meet_one_succeeds() {
+    let seen = outcomes(all(2), || {
+        let mut graph = Graph::nondeterministic().parallel(1);
+        let ends = [0, 1, 2].map(|_| graph.channel::<u8>(1));
+        let [a, b, c] = [0, 1, 2].map(|channel| ends[channel].1.clone());
+        let low = graph.join((a, b.clone()));
+        let high = graph.join((b, c));
+        let tokens = ends.map(|(tx, _)| tx);
+        let run = graph.build().unwrap();
+        tokens.into_iter().zip(0..).for_each(|(tx, n)| assert!(run.inlet(tx).send(n)));
+        let joins = [("low", low), ("high", high)].map(|(name, join)| {
+            let outlet = run.outlet(join);
+            thread::spawn(name, move || outlet.receive())
+        });
+        joins.map(|join| join.join().unwrap())
+    });
+    assert_eq!(seen, [[Some((0, 1)), None], [None, Some((1, 2))]].into());
+}
+
+#[test]
 fn p26_explored_a_select_takes_whichever_comes_first_and_says_which() {
     let seen = outcomes(all(2), || {
         let mut graph = Graph::nondeterministic().parallel(2);
