@@ -4,15 +4,15 @@
 //! nodes at its ends, once; from then on it can be used. Locks are held for a few instructions, never
 //! while anyone waits or user code runs: messages are dropped, and wakers called, after the lock.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
-use leno_kernel::{Object, user};
+use leno_kernel::{Object, is_planted, user};
 
 use crate::fate;
-use crate::lock::{Locked, lock};
 use crate::mode::Schedule;
 use crate::state::{Counters, Push, State, Take};
+use crate::woken::Woken;
 
 /// What both ends refer to.
 #[doc(hidden)]
@@ -40,18 +40,9 @@ pub struct Linked<S: Schedule> {
     /// Whether its receiver has control passed to its sender, to get it back with the next message: only
     /// in a chain, and only while the sender runs.
     pub(crate) is_awaited: AtomicBool,
-    /// What is locked around operations on channels that are joined or selected from, so that no
-    /// attempt that is rolled back can be seen.
-    pub(crate) gate: Option<Arc<Mutex<()>>>,
 }
 
 impl<S: Schedule> Linked<S> {
-    /// Shuts out others from all channels that are joined or selected with this one.
-    #[inline(always)]
-    pub(crate) fn shut(&self) -> Option<Locked<MutexGuard<'_, ()>>> {
-        self.gate.as_deref().map(lock)
-    }
-
     /// The nodes that send into it, or those that receive from it.
     pub(crate) fn nodes(&self, sends: bool) -> &[usize] {
         if sends { &self.producers } else { &self.consumers }
@@ -78,15 +69,15 @@ impl<S: Schedule> Linked<S> {
         self.consumers.iter().for_each(|node| S::start(&self.core, *node));
     }
 
-    /// Wakes all of them. A waker that panics takes neither the message nor the turn of the caller, and the
+    /// Wakes a few. A waker that panics takes neither the message nor the turn of the caller, and the
     /// others are woken; its panic goes to the failure hook.
     #[inline(always)]
-    pub(crate) fn wake(&self, tickets: Vec<S::Ticket>) {
+    fn wake(&self, woken: &Woken<S::Ticket>) {
         if !S::IS_PARALLEL {
             // Nodes of sequential graphs have no wakers of others.
-            tickets.into_iter().for_each(|ticket| S::wake(&self.core, ticket));
-        } else if !tickets.is_empty() {
-            user::each("a waker", tickets, |ticket| S::wake(&self.core, ticket));
+            woken.few().for_each(|ticket| S::wake(&self.core, ticket));
+        } else if !woken.is_empty() {
+            user::each("a waker", woken.few(), |ticket| S::wake(&self.core, ticket));
         }
     }
 }
@@ -133,39 +124,67 @@ impl<T, S: Schedule> Channel<T, S> {
 
     /// One end to send through is closed, or cut off.
     pub(crate) fn close_sender(&self, is_cut: bool) {
-        self.leave(|state| {
-            state.senders -= 1;
-            state.is_cut |= is_cut;
-            (state.senders == 0).then(|| core::mem::take(&mut state.to_receive))
-        });
+        let mut state = self.state();
+        state.senders -= 1;
+        state.is_cut |= is_cut;
+        let woken = match state.senders {
+            0 => Woken::all_of(&mut state.to_receive),
+            _ => Woken::NONE,
+        };
+        drop(state);
+        self.wake_receivers(woken);
     }
 
     /// One end to receive from is cancelled, or cut off. If it was the last, the messages are dropped.
     pub(crate) fn cancel_receiver(&self, is_cut: bool) {
-        let mut messages = None;
-        self.leave(|state| {
-            state.is_broken |= is_cut;
-            messages = state.remove_receiver();
-            messages.is_some().then(|| core::mem::take(&mut state.to_send))
-        });
+        let mut state = self.state();
+        state.is_broken |= is_cut;
+        let messages = state.remove_receiver();
+        let woken = match messages {
+            Some(_) if !is_planted("graph-cancel") => Woken::all_of(&mut state.to_send),
+            _ => Woken::NONE,
+        };
+        drop(state);
+        self.wake_senders_from(woken);
         fate::dispose_all(messages.into_iter().flatten().flatten());
     }
 
-    fn leave(&self, change: impl FnOnce(&mut State<T, S::Ticket>) -> Option<Vec<S::Ticket>>) {
-        let woken = change(&mut self.state());
-        if let (Some(woken), Some(linked)) = (woken, self.linked.get()) {
-            linked.wake(woken);
+    /// Wakes these, and those after them, of the line to receive.
+    #[inline(always)]
+    pub(crate) fn wake_receivers(&self, woken: Woken<S::Ticket>) {
+        self.wake_line(woken, |state| &mut state.to_receive);
+    }
+
+    /// Wakes these, and those after them, of the line to send.
+    #[inline(always)]
+    pub(crate) fn wake_senders_from(&self, woken: Woken<S::Ticket>) {
+        self.wake_line(woken, |state| &mut state.to_send);
+    }
+
+    #[inline(always)]
+    fn wake_line(
+        &self,
+        mut woken: Woken<S::Ticket>,
+        line: fn(&mut State<T, S::Ticket>) -> &mut Vec<S::Ticket>,
+    ) {
+        while !woken.is_empty() {
+            self.linked().wake(&woken);
+            let left = woken.left();
+            if left == 0 {
+                return;
+            }
+            woken = Woken::first_of(line(&mut self.state()), left);
         }
     }
 
-    /// One attempt to send, and whom to wake for it.
+    /// One attempt to send, and who is to be woken for it: see [`Self::wake_receivers`].
     #[inline(always)]
-    pub(crate) fn push(&self, value: T) -> (Push<T>, Vec<S::Ticket>) {
+    pub(crate) fn push(&self, value: T) -> (Push<T>, Woken<S::Ticket>) {
         let mut state = self.state();
         let pushed = state.push(value);
         let woken = match &pushed {
-            Push::Done(_) if !state.to_receive.is_empty() => core::mem::take(&mut state.to_receive),
-            _ => Vec::new(),
+            Push::Done(_) => Woken::all_of(&mut state.to_receive),
+            _ => Woken::NONE,
         };
         (pushed, woken)
     }
@@ -174,13 +193,44 @@ impl<T, S: Schedule> Channel<T, S> {
     #[inline(always)]
     pub(crate) fn take(&self) -> Take<T> {
         let mut state = self.state();
-        let taken = state.take();
+        let taken = if S::IS_PARALLEL { state.try_take(0) } else { state.take() };
         if !state.to_send.is_empty() && matches!(taken, Take::Got(_)) {
-            let woken = core::mem::take(&mut state.to_send);
+            let woken = Woken::all_of(&mut state.to_send);
             drop(state);
-            self.linked().wake(woken);
+            self.wake_senders_from(woken);
         }
         taken
+    }
+
+    /// Puts a message that an attempt has taken to the front again, and returns which receivers are to be woken.
+    pub(crate) fn put_back(&self, value: T, attempt: u64) -> Woken<S::Ticket> {
+        let mut state = self.state();
+        let is_to_wake = match attempt {
+            0 => {
+                state.give_back(value);
+                S::IS_PARALLEL
+            }
+            _ => state.put_back(value),
+        };
+        match is_to_wake {
+            true => Woken::all_of(&mut state.to_receive),
+            false => Woken::NONE,
+        }
+    }
+
+    /// Has one who waits to send stand in line, unless it need not wait: whether it does.
+    pub(crate) fn waits_to_send(&self, ticket: S::Ticket) -> bool {
+        let mut state = self.state();
+        let waits = !state.can_push();
+        if waits {
+            state.to_send.push(ticket);
+        }
+        waits
+    }
+
+    /// One who waited to send stands in line no more.
+    pub(crate) fn sends_no_more(&self, ticket: S::Ticket) {
+        self.state().to_send.retain(|other| *other != ticket);
     }
 }
 
@@ -209,17 +259,21 @@ pub trait Link<S: Schedule> {
     fn set_capacity(&self, capacity: usize);
     /// What has gone through it.
     fn counters(&self) -> Counters;
-    /// Takes those who wait to send.
-    fn senders_waiting(&self) -> Vec<S::Ticket>;
+    /// Wakes those who wait to send, if there is room.
+    fn wake_senders(&self);
+    /// An attempt to receive has succeeded: wakes those who wait for that.
+    fn commit(&self, attempt: u64);
     /// One end to send through, or to receive from, is no more.
     fn end_sender(&self, is_cut: bool);
     fn end_receiver(&self, is_cut: bool);
     /// What the kernel calls it.
     fn object(&self) -> Object;
-    /// Who waits to receive also waits here.
-    fn watch(&self, ticket: &S::Ticket);
-    /// Who waits to receive waits no more.
-    fn unwatch(&self, ticket: &S::Ticket);
+    /// Has one who waits to receive stand in line here.
+    fn watch(&self, ticket: S::Ticket);
+    /// As [`Self::watch`], unless it need not wait: whether it does.
+    fn waits_to_receive(&self, ticket: S::Ticket) -> bool;
+    /// One who waited to receive stands in line no more.
+    fn unwatch(&self, ticket: S::Ticket);
 }
 
 impl<T, S: Schedule> Link<S> for Channel<T, S> {
@@ -270,8 +324,29 @@ impl<T, S: Schedule> Link<S> for Channel<T, S> {
         self.state().counters()
     }
 
-    fn senders_waiting(&self) -> Vec<S::Ticket> {
-        core::mem::take(&mut self.state().to_send)
+    fn wake_senders(&self) {
+        let mut state = self.state();
+        let woken = match state.can_push() {
+            true => Woken::all_of(&mut state.to_send),
+            false => Woken::NONE,
+        };
+        drop(state);
+        self.wake_senders_from(woken);
+    }
+
+    fn commit(&self, attempt: u64) {
+        let mut state = self.state();
+        let receivers = match state.commit(attempt) {
+            true => Woken::all_of(&mut state.to_receive),
+            false => Woken::NONE,
+        };
+        let senders = match state.can_push() {
+            true => Woken::all_of(&mut state.to_send),
+            false => Woken::NONE,
+        };
+        drop(state);
+        self.wake_receivers(receivers);
+        self.wake_senders_from(senders);
     }
 
     fn end_sender(&self, is_cut: bool) {
@@ -286,11 +361,20 @@ impl<T, S: Schedule> Link<S> for Channel<T, S> {
         self.object
     }
 
-    fn watch(&self, ticket: &S::Ticket) {
-        self.state().to_receive.push(ticket.clone());
+    fn watch(&self, ticket: S::Ticket) {
+        self.state().to_receive.push(ticket);
     }
 
-    fn unwatch(&self, ticket: &S::Ticket) {
-        self.state().to_receive.retain(|other| other != ticket);
+    fn waits_to_receive(&self, ticket: S::Ticket) -> bool {
+        let mut state = self.state();
+        let waits = !state.can_take();
+        if waits {
+            state.to_receive.push(ticket);
+        }
+        waits
+    }
+
+    fn unwatch(&self, ticket: S::Ticket) {
+        self.state().to_receive.retain(|other| *other != ticket);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::channel::{Link, Linked};
 use crate::join::Join;
-use crate::source::{Pause, Sealed, Source};
+use crate::source::{Attempt, Pause, Sealed, Source};
 use crate::state::Take;
 
 /// A join of `N` sources with flat messages.
@@ -22,6 +22,7 @@ macro_rules! flat {
         impl<G: crate::mode::Schedule, $($part: Source<S = G>),*> Sealed for Flat<$nested<$($part),*>, $count> {
             type Item = ($($part::Item,)*);
             type S = G;
+            const ROLLS_BACK: bool = true;
 
             fn first(&self) -> u64 {
                 self.inner.first()
@@ -35,17 +36,17 @@ macro_rules! flat {
                 self.inner.peek()
             }
 
-            fn take(&self, in_order: bool, leaves: &mut bool) -> Take<Self::Item> {
-                match self.inner.take(in_order, leaves) {
+            fn take(&self, attempt: &mut Attempt) -> Take<Self::Item> {
+                match self.inner.take(attempt) {
                     Take::Got($shape) => Take::Got($built),
                     Take::Empty => Take::Empty,
                     Take::Closed => Take::Closed,
                 }
             }
 
-            fn give_back(&self, item: Self::Item) {
+            fn give_back(&self, item: Self::Item, attempt: &mut Attempt) {
                 let nest = $back;
-                self.inner.give_back(nest(item));
+                self.inner.give_back(nest(item), attempt);
             }
 
             fn in_order<W: Pause<G>>(

@@ -45,7 +45,7 @@ pub struct SendFuture<'a, T, S: Schedule> {
     cx: &'a FutureCx<S>,
     tip: &'a Tip<T, S>,
     value: Option<T>,
-    ticket: Option<S::Ticket>,
+    own: Option<Own<'a, S>>,
     status: SendStatus,
 }
 
@@ -54,23 +54,23 @@ pub struct SendFuture<'a, T, S: Schedule> {
 pub struct ReceiveFuture<'a, X: Source> {
     cx: &'a FutureCx<X::S>,
     receiver: &'a Receiver<X>,
-    ticket: Option<Ticket<X::S>>,
+    own: Option<Own<'a, X::S>>,
 }
 
-type Ticket<S> = <S as crate::mode::Sealed>::Ticket;
+type Own<'a, S> = <S as crate::mode::Sealed>::Own<'a>;
 
 impl<T, S: Schedule> Sender<T, S> {
     /// As [`send`](Sender::send), for nodes that are futures.
     pub fn send_async<'a>(&'a self, cx: &'a FutureCx<S>, value: T) -> SendFuture<'a, T, S> {
         let status = SendStatus::Idle;
-        SendFuture { cx, tip: &self.tip, value: Some(value), ticket: None, status }
+        SendFuture { cx, tip: &self.tip, value: Some(value), own: None, status }
     }
 }
 
 impl<X: Source> Receiver<X> {
     /// As [`receive`](Receiver::receive), for nodes that are futures.
     pub fn receive_async<'a>(&'a self, cx: &'a FutureCx<X::S>) -> ReceiveFuture<'a, X> {
-        ReceiveFuture { cx, receiver: self, ticket: None }
+        ReceiveFuture { cx, receiver: self, own: None }
     }
 }
 
@@ -97,7 +97,7 @@ impl<T, S: Schedule> Future for SendFuture<'_, T, S> {
         }
         let polled = if this.tip.is_open() {
             let channel = &this.tip.channel;
-            S::poll_offer(this.cx, context, channel, &mut this.value, &mut this.ticket)
+            S::poll_offer(this.cx, context, channel, &mut this.value, &mut this.own)
         } else {
             Poll::Ready(this.value.take().map_or(Ok(()), Err))
         };
@@ -132,12 +132,7 @@ impl<X: Source> Future for ReceiveFuture<'_, X> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<X::Item>> {
         let this = self.get_mut();
         let Receiver { source } = this.receiver;
-        match <X::S as crate::mode::Sealed>::poll_receive(
-            this.cx,
-            context,
-            source,
-            &mut this.ticket,
-        ) {
+        match <X::S as crate::mode::Sealed>::poll_receive(this.cx, context, source, &mut this.own) {
             Poll::Ready(None) => Poll::Ready(this.receiver.ended()),
             polled => polled,
         }
@@ -146,18 +141,19 @@ impl<X: Source> Future for ReceiveFuture<'_, X> {
 
 impl<T, S: Schedule> Drop for SendFuture<'_, T, S> {
     fn drop(&mut self) {
-        if let Some(ticket) = self.ticket.take() {
-            self.tip.channel.state().to_send.retain(|other| *other != ticket);
-            S::forget(&self.cx.core, &ticket);
+        if let Some(own) = self.own.take() {
+            self.tip.channel.sends_no_more(S::ticket(&own));
+            S::forget(self.cx, own);
         }
     }
 }
 
 impl<X: Source> Drop for ReceiveFuture<'_, X> {
     fn drop(&mut self) {
-        if let Some(ticket) = self.ticket.take() {
-            self.receiver.source.each(&mut |wire| wire.unwatch(&ticket));
-            <X::S as crate::mode::Sealed>::forget(&self.cx.core, &ticket);
+        if let Some(own) = self.own.take() {
+            let ticket = <X::S as crate::mode::Sealed>::ticket(&own);
+            self.receiver.source.each(&mut |wire| wire.unwatch(ticket));
+            <X::S as crate::mode::Sealed>::forget(self.cx, own);
         }
     }
 }

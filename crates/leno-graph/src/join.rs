@@ -5,7 +5,7 @@
 //! | | sequential | parallel |
 //! | --- | --- | --- |
 //! | deterministic | receives from one after the other | starts all senders, then receives from one after the other |
-//! | non-deterministic | starts all senders, looks at all, receives when all have something | takes from each, and gives everything back if one has nothing |
+//! | non-deterministic | starts all senders, looks at all, receives when all have something | takes from each, and puts everything back if one has nothing |
 //!
 //! The order is that of channel numbers in all of them. A join is closed as soon as one of its sources
 //! is, and then cancels the others.
@@ -14,7 +14,7 @@
 
 use crate::channel::{Link, Linked};
 use crate::mode::Sealed as _;
-use crate::source::{Pause, Sealed, Source, all, both};
+use crate::source::{Attempt, Pause, Sealed, Source, all, both};
 use crate::state::Take;
 
 /// Two sources, joined: pairs.
@@ -38,22 +38,21 @@ type Pair<A, B> = (<A as Sealed>::Item, <B as Sealed>::Item);
 fn take_both<A: Source, B: Source<S = A::S>>(
     one: &A,
     other: &B,
-    in_order: bool,
-    leaves: &mut bool,
+    attempt: &mut Attempt,
 ) -> Take<(A::Item, B::Item)> {
-    let first = match one.take(in_order, leaves) {
+    let first = match one.take(attempt) {
         Take::Got(first) => first,
         Take::Empty => return Take::Empty,
         Take::Closed => return Take::Closed,
     };
-    match other.take(in_order, leaves) {
+    match other.take(attempt) {
         Take::Got(second) => Take::Got((first, second)),
         Take::Empty => {
-            one.give_back(first);
+            one.give_back(first, attempt);
             Take::Empty
         }
         Take::Closed => {
-            one.give_back(first);
+            one.give_back(first, attempt);
             Take::Closed
         }
     }
@@ -70,11 +69,11 @@ fn receive_both<A: Source, B: Source<S = A::S>, W: Pause<A::S>>(
     match other.in_order(pause) {
         Ok(Some(second)) => Ok(Some((first, second))),
         Ok(None) => {
-            one.give_back(first);
+            one.give_back(first, &mut Attempt::new(true, 0));
             Ok(None)
         }
         Err(why) => {
-            one.give_back(first);
+            one.give_back(first, &mut Attempt::new(true, 0));
             Err(why)
         }
     }
@@ -89,6 +88,7 @@ impl<A: Source, B: Source<S = A::S>> Source for Join<A, B> {}
 impl<A: Source, B: Source<S = A::S>> Sealed for Join<A, B> {
     type Item = (A::Item, B::Item);
     type S = A::S;
+    const ROLLS_BACK: bool = true;
 
     fn first(&self) -> u64 {
         self.left.first().min(self.right.first())
@@ -107,14 +107,14 @@ impl<A: Source, B: Source<S = A::S>> Sealed for Join<A, B> {
         }
     }
 
-    fn take(&self, in_order: bool, leaves: &mut bool) -> Take<Self::Item> {
+    fn take(&self, attempt: &mut Attempt) -> Take<Self::Item> {
         if A::S::LOOKS_FIRST && self.peek() == Take::Empty {
             return Take::Empty;
         }
         let taken = if self.left.first() <= self.right.first() {
-            take_both(&self.left, &self.right, in_order, leaves)
+            take_both(&self.left, &self.right, attempt)
         } else {
-            match take_both(&self.right, &self.left, in_order, leaves) {
+            match take_both(&self.right, &self.left, attempt) {
                 Take::Got(pair) => Take::Got(swap(pair)),
                 Take::Empty => Take::Empty,
                 Take::Closed => Take::Closed,
@@ -122,19 +122,19 @@ impl<A: Source, B: Source<S = A::S>> Sealed for Join<A, B> {
         };
         match taken {
             Take::Got(pair) => Take::Got(pair),
-            Take::Empty if in_order || self.peek() != Take::Closed => Take::Empty,
+            Take::Empty if attempt.in_order || self.peek() != Take::Closed => Take::Empty,
             _ => {
                 self.mark(self.is_cut());
-                *leaves = true;
+                attempt.leaves = true;
                 Take::Closed
             }
         }
     }
 
-    fn give_back(&self, (left, right): Self::Item) {
+    fn give_back(&self, (left, right): Self::Item, attempt: &mut Attempt) {
         // The one that was taken last first, for they may be of one channel.
-        self.right.give_back(right);
-        self.left.give_back(left);
+        self.right.give_back(right, attempt);
+        self.left.give_back(left, attempt);
     }
 
     fn in_order<W: Pause<A::S>>(&self, pause: &mut W) -> Result<Option<Self::Item>, W::Error> {
@@ -183,10 +183,10 @@ impl<X: Source> JoinAll<X> {
     }
 
     /// Rolls back, the last one first.
-    fn roll_back(&self, items: &mut [Option<X::Item>]) {
+    fn roll_back(&self, items: &mut [Option<X::Item>], attempt: &mut Attempt) {
         for part in self.order.iter().rev() {
             if let Some(item) = items[*part].take() {
-                self.parts[*part].give_back(item);
+                self.parts[*part].give_back(item, attempt);
             }
         }
     }
@@ -197,6 +197,7 @@ impl<X: Source> Source for JoinAll<X> {}
 impl<X: Source> Sealed for JoinAll<X> {
     type Item = Vec<X::Item>;
     type S = X::S;
+    const ROLLS_BACK: bool = true;
 
     fn first(&self) -> u64 {
         self.parts.iter().map(|part| part.first()).min().unwrap_or(u64::MAX)
@@ -218,21 +219,21 @@ impl<X: Source> Sealed for JoinAll<X> {
         all
     }
 
-    fn take(&self, in_order: bool, leaves: &mut bool) -> Take<Self::Item> {
+    fn take(&self, attempt: &mut Attempt) -> Take<Self::Item> {
         if X::S::LOOKS_FIRST && self.peek() == Take::Empty {
             return Take::Empty;
         }
         let mut items = Vec::new();
         items.resize_with(self.parts.len(), || None);
         for part in &self.order {
-            match self.parts[*part].take(in_order, leaves) {
+            match self.parts[*part].take(attempt) {
                 Take::Got(item) => items[*part] = Some(item),
                 other => {
                     let is_closed = matches!(other, Take::Closed);
-                    self.roll_back(&mut items);
-                    if is_closed || !in_order && self.peek() == Take::Closed {
+                    self.roll_back(&mut items, attempt);
+                    if is_closed || !attempt.in_order && self.peek() == Take::Closed {
                         self.mark(self.is_cut());
-                        *leaves = true;
+                        attempt.leaves = true;
                         return Take::Closed;
                     }
                     return Take::Empty;
@@ -242,9 +243,9 @@ impl<X: Source> Sealed for JoinAll<X> {
         Take::Got(items.into_iter().flatten().collect())
     }
 
-    fn give_back(&self, item: Self::Item) {
+    fn give_back(&self, item: Self::Item, attempt: &mut Attempt) {
         let mut items: Vec<Option<X::Item>> = item.into_iter().map(Some).collect();
-        self.roll_back(&mut items);
+        self.roll_back(&mut items, attempt);
     }
 
     fn in_order<W: Pause<X::S>>(&self, pause: &mut W) -> Result<Option<Self::Item>, W::Error> {
@@ -254,12 +255,12 @@ impl<X: Source> Sealed for JoinAll<X> {
             match self.parts[*part].in_order(pause) {
                 Ok(Some(item)) => items[*part] = Some(item),
                 Ok(None) => {
-                    self.roll_back(&mut items);
+                    self.roll_back(&mut items, &mut Attempt::new(true, 0));
                     self.leave(self.is_cut());
                     return Ok(None);
                 }
                 Err(why) => {
-                    self.roll_back(&mut items);
+                    self.roll_back(&mut items, &mut Attempt::new(true, 0));
                     return Err(why);
                 }
             }

@@ -108,7 +108,7 @@
 //! ([`Halt::Dropped`]) unless all was sent before.
 //!
 //! Invariants: nothing runs before a send or receive from outside; an attempt to receive takes everything or
-//! nothing, and nobody sees one that is rolled back; a message is never lost, doubled or reordered; a node's
+//! nothing, and nobody overtakes one that is rolled back; a message is never lost, doubled or reordered; a node's
 //! ends are closed and cancelled when it returns, and cut when it panics. Deliberately not here: clocks and sockets, which are the
 //! kernel's and leno-io's; changing a graph while it runs.
 #![forbid(unsafe_code)]
@@ -139,6 +139,7 @@ mod sender;
 mod sequential;
 mod source;
 mod state;
+mod woken;
 
 pub use cx::{FreeCx, FutureCx, NodeCx};
 pub use ends::{Ends, Input, Output};

@@ -80,8 +80,10 @@ pub trait Sealed {
     type Peer;
     /// How a node suspends.
     type Way<'a>: Copy;
-    /// Who waits at a channel.
-    type Ticket: Clone + PartialEq;
+    /// Names one who waits at a channel.
+    type Ticket: Copy + PartialEq;
+    /// The wait of a node that is a future.
+    type Own<'a>;
     /// A channel of any type.
     type Any: Deref<Target: Link<Self>> + Clone
     where
@@ -131,27 +133,33 @@ pub trait Sealed {
     ) -> Result<Option<X::Item>, Deadlock>
     where
         Self: Schedule;
-    /// Sends, in a node that is a future; `value` is taken, and `ticket` there while it waits.
-    fn poll_offer<T>(
-        cx: &FutureCx<Self>,
+    /// Sends, in a node that is a future; `value` is taken, and `own` there while it waits.
+    fn poll_offer<'a, T>(
+        cx: &'a FutureCx<Self>,
         context: &Context<'_>,
         channel: &Channel<T, Self>,
         value: &mut Option<T>,
-        ticket: &mut Option<Self::Ticket>,
+        own: &mut Option<Self::Own<'a>>,
     ) -> Poll<Result<(), T>>
     where
         Self: Schedule;
     /// Receives, in a node that is a future.
-    fn poll_receive<X: Source<S = Self>>(
-        cx: &FutureCx<Self>,
+    fn poll_receive<'a, X: Source<S = Self>>(
+        cx: &'a FutureCx<Self>,
         context: &Context<'_>,
         source: &X,
-        ticket: &mut Option<Self::Ticket>,
+        own: &mut Option<Self::Own<'a>>,
     ) -> Poll<Option<X::Item>>
     where
         Self: Schedule;
-    /// A node that is a future waits no more; it has not been told to go on.
-    fn forget(core: &Self::Core, ticket: &Self::Ticket);
+    /// What names the wait of a node that is a future.
+    fn ticket(own: &Self::Own<'_>) -> Self::Ticket;
+    /// The wait of a node that is a future is over or dropped.
+    fn forget<'a>(cx: &'a FutureCx<Self>, own: Self::Own<'a>)
+    where
+        Self: Schedule;
+    /// Numbers an attempt to receive that may be rolled back, where it may meet others; else 0.
+    fn attempt(core: &Self::Core) -> u64;
     /// An end outside the graph comes (+1) or goes (-1).
     fn outside(core: &Self::Core, more: bool);
     /// How it goes with the graph.

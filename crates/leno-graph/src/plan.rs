@@ -1,8 +1,6 @@
 //! What a graph is made of, before it is built.
 
-use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
 
 use crate::channel::{Link, Linked};
 use crate::ends::Registered;
@@ -210,8 +208,6 @@ impl<S: Schedule> Plan<S> {
 
     /// Links all channels to what will run the graph.
     pub(crate) fn link(&self, shape: &Shape, core: &S::Core, is_deterministic: bool) {
-        let has_gates = S::IS_PARALLEL && !is_deterministic;
-        let gates = if has_gates { self.gates() } else { HashMap::new() };
         for (index, (wire, about)) in self.wires.iter().zip(&shape.wires).enumerate() {
             wire.link(Linked {
                 core: core.clone(),
@@ -221,26 +217,8 @@ impl<S: Schedule> Plan<S> {
                 is_chain: is_deterministic && !S::IS_PARALLEL,
                 producer: about.producers.first().and_then(|node| S::peer(core, *node)),
                 is_awaited: AtomicBool::new(false),
-                gate: gates.get(&about.number).cloned(),
             });
         }
-    }
-
-    /// One gate for all channels that are joined or selected together, directly or through others.
-    fn gates(&self) -> HashMap<u64, Arc<Mutex<()>>> {
-        let mut gates: HashMap<u64, Arc<Mutex<()>>> = HashMap::new();
-        for group in &self.groups {
-            let gate = Arc::new(Mutex::new(()));
-            let wires = &group.wires;
-            let old: Vec<_> = wires.iter().filter_map(|wire| gates.get(wire).cloned()).collect();
-            for known in gates.values_mut() {
-                if old.iter().any(|other| Arc::ptr_eq(other, known)) {
-                    *known = gate.clone();
-                }
-            }
-            gates.extend(wires.iter().map(|wire| (*wire, gate.clone())));
-        }
-        gates
     }
 }
 

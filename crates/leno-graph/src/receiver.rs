@@ -65,7 +65,8 @@ impl<X: Source> Receiver<X> {
         core::iter::from_fn(move || self.receive(cx))
     }
 
-    /// Receives a message if one is there now. Only a node that need not be deterministic can ask.
+    /// Receives a message if one is there now. Only a node that need not be deterministic can ask. One that a join in
+    /// another node has taken and may put back is not there.
     pub fn try_receive(&self, cx: &FreeCx<'_, X::S>) -> Option<X::Item> {
         fate::runs_on::<X::S>(&cx.core, cx.node);
         match self.source.receive(false) {

@@ -3,7 +3,7 @@
 //! The left one is asked first. A select is closed when both are.
 
 use crate::channel::{Link, Linked};
-use crate::source::{Pause, Sealed, Source, both};
+use crate::source::{Attempt, Pause, Sealed, Source, both};
 use crate::state::Take;
 
 /// Two sources, of which either will do.
@@ -36,6 +36,7 @@ impl<A: Source, B: Source<S = A::S>> Source for Select<A, B> {}
 impl<A: Source, B: Source<S = A::S>> Sealed for Select<A, B> {
     type Item = Side<A::Item, B::Item>;
     type S = A::S;
+    const ROLLS_BACK: bool = A::ROLLS_BACK || B::ROLLS_BACK;
 
     fn first(&self) -> u64 {
         self.left.first().min(self.right.first())
@@ -54,22 +55,22 @@ impl<A: Source, B: Source<S = A::S>> Sealed for Select<A, B> {
         }
     }
 
-    fn take(&self, in_order: bool, leaves: &mut bool) -> Take<Self::Item> {
-        let left = self.left.take(in_order, leaves);
+    fn take(&self, attempt: &mut Attempt) -> Take<Self::Item> {
+        let left = self.left.take(attempt);
         if let Take::Got(item) = left {
             return Take::Got(Side::Left(item));
         }
-        match (left, self.right.take(in_order, leaves)) {
+        match (left, self.right.take(attempt)) {
             (_, Take::Got(item)) => Take::Got(Side::Right(item)),
             (Take::Closed, Take::Closed) => Take::Closed,
             _ => Take::Empty,
         }
     }
 
-    fn give_back(&self, item: Self::Item) {
+    fn give_back(&self, item: Self::Item, attempt: &mut Attempt) {
         match item {
-            Side::Left(item) => self.left.give_back(item),
-            Side::Right(item) => self.right.give_back(item),
+            Side::Left(item) => self.left.give_back(item, attempt),
+            Side::Right(item) => self.right.give_back(item, attempt),
         }
     }
 

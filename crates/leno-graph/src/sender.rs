@@ -150,10 +150,8 @@ impl<T, S: Schedule> Sender<T, S> {
     pub fn try_send(&self, cx: &FreeCx<'_, S>, value: T) -> Result<(), T> {
         fate::runs_on::<S>(&cx.core, cx.node);
         let linked = self.tip.channel.linked();
-        let gate = linked.shut();
         let (pushed, woken) = self.tip.channel.push(value);
-        drop(gate);
-        linked.wake(woken);
+        self.tip.channel.wake_receivers(woken);
         match pushed {
             Push::Done(_) => {
                 linked.start_consumers();

@@ -1,13 +1,34 @@
 //! What can be received from: one channel, or several that are joined or selected.
 //!
-//! An attempt takes everything or nothing. What it has taken and cannot use it gives back to the front,
-//! while others are shut out (see [`Linked`](crate::channel::Linked)), so that nobody sees the channel
-//! without it. Deterministic graphs receive in order instead: from the channel with the lowest number
+//! An attempt takes everything or nothing. It is optimistic: it takes from one channel after the other, each under its own
+//! lock only, and puts what it has taken and cannot use to the front again.
+//!
+//! ```text
+//!   an attempt of several channels             another receiver of one of them
+//!   A1  lock a channel; take its message and   R1  lock it; held by another attempt? then there is nothing,
+//!       hold it; unlock; so for each               and it is wanted; unlock
+//!   A2  all there: lock each; what is held     R2  wait: stand in line, try once more (R1), park
+//!       is gone, wake those in line if it is
+//!       wanted; unlock
+//!   A3  one not there: the same, but it is
+//!       put to the front
+//! ```
+//!
+//! - Nothing is reordered: nobody takes what comes after a message that is held, nor the close.
+//! - Nothing is missed: what is not there at R1 is back before A3 looks whether it is wanted, or R1 comes later.
+//! - Nobody sleeps because of another attempt: one that was refused for what another holds is woken when that ends. Where
+//!   attempts take in one order, one of those that meet is not refused; in joins of joins both may be, and both try again.
+//!   One that met nobody is not woken, so attempts that find too little come to rest.
+//! - A held message keeps its room, so no channel has more messages than it has room for.
+//!
+//! Deterministic graphs receive in order instead: from the channel with the lowest number
 //! first, each until it has a message, so that crossed joins cannot wait for each other.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use leno_kernel::user;
+use leno_kernel::log::Operation;
+use leno_kernel::user::{self, Panic};
+use leno_kernel::world;
 
 use crate::channel::{Channel, Link, Linked};
 use crate::fate;
@@ -40,6 +61,33 @@ impl<S: Schedule, E, F: FnMut(&Linked<S>) -> Result<(), E>> Pause<S> for F {
 )]
 pub trait Source: Sealed {}
 
+/// One attempt to receive.
+#[doc(hidden)]
+pub struct Attempt {
+    /// Whether a close counts only when those before it have something, so that what is taken does not depend on when
+    /// it was tried.
+    pub(crate) in_order: bool,
+    /// Names it where it may meet others; else 0.
+    pub(crate) number: u64,
+    /// Whether it has closed something.
+    pub(crate) leaves: bool,
+    /// What a waker has raised that is not to stop the attempt in between.
+    raised: Option<Panic>,
+}
+
+impl Attempt {
+    pub(crate) fn new(in_order: bool, number: u64) -> Attempt {
+        Attempt { in_order, number, leaves: false, raised: None }
+    }
+
+    /// Wakes others, with what is held put back or committed everywhere before anything is raised.
+    fn call(&mut self, wake: impl FnOnce()) {
+        if let Err(panic) = user::call(wake) {
+            self.raised = user::first(self.raised.take(), Some(panic));
+        }
+    }
+}
+
 /// What a source consists of; nobody else can make one.
 #[doc(hidden)]
 pub trait Sealed {
@@ -47,6 +95,8 @@ pub trait Sealed {
     type Item;
     /// Of which graphs it is.
     type S: Schedule;
+    /// Whether an attempt may put back what it has taken.
+    const ROLLS_BACK: bool;
 
     /// The lowest number of its channels.
     fn first(&self) -> u64;
@@ -54,31 +104,25 @@ pub trait Sealed {
     fn each(&self, f: &mut dyn FnMut(&dyn Link<Self::S>));
     /// Looks whether there is something to receive, and takes nothing: `Got` if there is.
     fn peek(&self) -> Take<()>;
-    /// One attempt, in which everything or nothing is taken. Nobody is woken: see [`Self::receive`]. In
-    /// order, a close counts only when those before it have something, so that what is taken does not
-    /// depend on when it was tried.
-    /// Joins that are closed by it are marked, and `leaves` set: see [`Self::leave_marked`].
-    fn take(&self, in_order: bool, leaves: &mut bool) -> Take<Self::Item>;
+    /// One attempt, in which everything or nothing is taken. Nobody is woken: see [`Self::receive`].
+    /// Joins that are closed by it are marked: see [`Self::leave_marked`].
+    fn take(&self, attempt: &mut Attempt) -> Take<Self::Item>;
 
     /// One attempt, and if it succeeds those are woken for whom there is room now. One that is rolled back
-    /// wakes nobody: else someone who waits to send and someone who waits for more would keep each other
+    /// wakes no senders: else someone who waits to send and someone who waits for more would keep each other
     /// awake for ever.
     fn receive(&self, in_order: bool) -> Take<Self::Item> {
-        let linked = self.linked();
-        let gate = linked.shut();
-        let mut leaves = false;
-        let taken = self.take(in_order, &mut leaves);
-        let mut woken = Vec::new();
+        let number = match Self::ROLLS_BACK && !in_order {
+            true => <Self::S as crate::mode::Sealed>::attempt(&self.linked().core),
+            false => 0,
+        };
+        let mut attempt = Attempt::new(in_order, number);
+        let taken = self.take(&mut attempt);
         if matches!(taken, Take::Got(_)) {
-            self.each(&mut |wire| {
-                if wire.can_push() {
-                    woken.append(&mut wire.senders_waiting());
-                }
-            });
+            self.each(&mut |wire| attempt.call(|| wire.commit(number)));
         }
-        drop(gate);
-        linked.wake(woken);
-        if leaves { self.receive_last(taken) } else { taken }
+        fate::raise(attempt.raised.take());
+        if attempt.leaves { self.receive_last(taken) } else { taken }
     }
 
     /// Leaves what an attempt has closed. If a message that is dropped with it panics, what was received is
@@ -87,8 +131,7 @@ pub trait Sealed {
     fn receive_last(&self, taken: Take<Self::Item>) -> Take<Self::Item> {
         if let Err(panic) = user::call(|| self.leave_marked()) {
             if let Take::Got(item) = taken {
-                let _gate = self.linked().shut();
-                self.give_back(item);
+                self.give_back(item, &mut Attempt::new(false, 0));
             }
             panic.resume();
         }
@@ -100,8 +143,8 @@ pub trait Sealed {
     fn by_hand(&self, _is_outside: bool) -> Option<Self::Item> {
         None
     }
-    /// Puts a message to the front again.
-    fn give_back(&self, item: Self::Item);
+    /// Puts a message to the front again, which this attempt holds, if that has a number.
+    fn give_back(&self, item: Self::Item, attempt: &mut Attempt);
     /// Receives in the order of channel numbers; `pause` waits for a message in a channel.
     fn in_order<W: Pause<Self::S>>(&self, pause: &mut W) -> Result<Option<Self::Item>, W::Error>;
     /// Receives no more, because it is cut off or else by itself. Whether it did until now.
@@ -201,6 +244,7 @@ impl<T, S: Schedule> Source for Tap<T, S> {}
 impl<T, S: Schedule> Sealed for Tap<T, S> {
     type Item = T;
     type S = S;
+    const ROLLS_BACK: bool = false;
 
     fn first(&self) -> u64 {
         self.channel.number
@@ -214,26 +258,37 @@ impl<T, S: Schedule> Sealed for Tap<T, S> {
         if !self.is_open.load(Relaxed) {
             return Take::Closed;
         }
-        let (has_message, can_take) = {
-            let state = self.channel.state();
-            (state.has_message(), state.can_take())
-        };
-        match has_message {
-            true => Take::Got(()),
-            false if can_take => {
-                self.note_end();
-                Take::Closed
-            }
-            false => Take::Empty,
+        let looked = self.channel.state().peek();
+        if looked == Take::Closed {
+            self.note_end();
         }
+        looked
     }
 
     #[inline(always)]
-    fn take(&self, _: bool, _: &mut bool) -> Take<T> {
+    fn take(&self, attempt: &mut Attempt) -> Take<T> {
         if !self.is_open.load(Relaxed) {
             return Take::Closed;
         }
-        let taken = self.channel.state().take();
+        if attempt.number != 0 && world::is_observed() {
+            world::point(Operation::Receive, Some(self.channel.object));
+        }
+        let taken = match S::IS_PARALLEL {
+            true => self.channel.state().try_take(attempt.number),
+            false => self.channel.state().take(),
+        };
+        if matches!(taken, Take::Closed) {
+            self.note_end();
+        }
+        taken
+    }
+
+    #[inline(always)]
+    fn receive(&self, _: bool) -> Take<T> {
+        if !self.is_open.load(Relaxed) {
+            return Take::Closed;
+        }
+        let taken = self.channel.take();
         if matches!(taken, Take::Closed) {
             self.note_end();
         }
@@ -245,8 +300,11 @@ impl<T, S: Schedule> Sealed for Tap<T, S> {
         if !self.is_open.load(Relaxed) { None } else { S::by_hand(&self.channel, is_outside) }
     }
 
-    fn give_back(&self, item: T) {
-        self.channel.state().give_back(item);
+    fn give_back(&self, item: T, attempt: &mut Attempt) {
+        let woken = self.channel.put_back(item, attempt.number);
+        if !woken.is_empty() {
+            attempt.call(|| self.channel.wake_receivers(woken));
+        }
     }
 
     #[inline(always)]

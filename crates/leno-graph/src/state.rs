@@ -4,6 +4,10 @@
 //! - A channel is closed when all its senders have closed: receivers take what is left, then the close.
 //! - It is cancelled when all its receivers have: its messages are dropped, and sends are refused.
 //! - Messages given back go to the front, past the capacity if need be: nothing is lost or reordered.
+//! - A message that an attempt has taken which may put it back is *held*: it keeps its room, and no other receiver takes
+//!   what comes after it, nor the close. One that finds it so is told when it is put back, or gone.
+
+use leno_kernel::is_planted;
 
 /// A channel's state; `K` is who waits.
 ///
@@ -29,6 +33,11 @@ pub(crate) struct State<T, K> {
     pub(crate) to_send: Vec<K>,
     pub(crate) to_receive: Vec<K>,
     sent: u64,
+    /// How many messages are held, and by which attempt.
+    held: usize,
+    holder: u64,
+    /// Whether another receiver has come meanwhile.
+    is_wanted: bool,
 }
 
 /// The room of a channel from which nobody receives.
@@ -87,6 +96,9 @@ impl<T, K> State<T, K> {
             to_send: Vec::new(),
             to_receive: Vec::new(),
             sent: 0,
+            held: 0,
+            holder: 0,
+            is_wanted: false,
         }
     }
 
@@ -137,6 +149,60 @@ impl<T, K> State<T, K> {
             Some(value) => Take::Got(value),
             None if self.senders == 0 => Take::Closed,
             None => Take::Empty,
+        }
+    }
+
+    /// As [`Self::take`], by an attempt that may put it back: then it is held. Number 0 is one that may not.
+    pub(crate) fn try_take(&mut self, attempt: u64) -> Take<T> {
+        if self.is_held(attempt) {
+            self.is_wanted = true;
+            return Take::Empty;
+        }
+        let taken = self.take();
+        if attempt != 0 && matches!(taken, Take::Got(_)) {
+            self.room -= 1;
+            self.held += 1;
+            self.holder = attempt;
+        }
+        taken
+    }
+
+    /// Whether another attempt holds a message.
+    pub(crate) fn is_held(&self, attempt: u64) -> bool {
+        self.held > 0 && self.holder != attempt && !is_planted("graph-held")
+    }
+
+    /// Puts a message that an attempt holds to the front again. Whether receivers are to be woken.
+    pub(crate) fn put_back(&mut self, value: T) -> bool {
+        self.ahead.push(value);
+        self.held -= 1;
+        self.held == 0 && self.is_no_longer_wanted()
+    }
+
+    /// An attempt has succeeded: what it holds is gone. Whether receivers are to be woken.
+    pub(crate) fn commit(&mut self, attempt: u64) -> bool {
+        if self.held == 0 || self.holder != attempt {
+            return false;
+        }
+        self.room += self.held as isize;
+        self.held = 0;
+        self.is_no_longer_wanted()
+    }
+
+    fn is_no_longer_wanted(&mut self) -> bool {
+        core::mem::take(&mut self.is_wanted) && !is_planted("graph-wanted")
+    }
+
+    /// Looks whether there is something to take.
+    pub(crate) fn peek(&mut self) -> Take<()> {
+        match self.len() {
+            0 if self.held > 0 => {
+                self.is_wanted = true;
+                Take::Empty
+            }
+            0 if self.senders == 0 => Take::Closed,
+            0 => Take::Empty,
+            _ => Take::Got(()),
         }
     }
 
@@ -204,6 +270,6 @@ impl<T, K> State<T, K> {
 
     pub(crate) fn counters(&self) -> Counters {
         let most = (self.capacity as isize - self.least).max(0).unsigned_abs();
-        Counters { sent: self.sent, waiting: self.len(), most, capacity: self.capacity }
+        Counters { sent: self.sent, waiting: self.len() + self.held, most, capacity: self.capacity }
     }
 }

@@ -1,37 +1,51 @@
 //! What runs parallel graphs: each node is a coroutine of a system of several cores.
 //!
 //! # Waiting, and the deadlock nobody could see
-//! Who cannot go on leaves a ticket at each channel that could change that, under the channel's lock or
-//! looking again afterwards, and parks. Whoever changes a channel takes all its tickets and wakes them;
-//! a ticket is used once, by whoever is first. Those woken try again.
+//! Code that cannot go on waits in a [wait queue](leno_kernel::queue): a node in its own (`desk.rs`), which nobody else
+//! uses; one outside in that of the graph (`outside.rs`). Channels have the *tickets* of waits in their lines: numbers
+//! that name them, of which one that is out of date does nothing. So one wait can stand in the lines of several channels.
 //!
-//! `running` counts nodes that have started and do not wait (of those that are futures: see `pending.rs`): whoever uses a node's ticket counts it
-//! again before it is woken, under the lock under which the ticket is used, so nobody on the way is
-//! forgotten or counted twice. When it comes to 0, and each end outside is one that someone waits at,
-//! nobody can ever go on: then those outside are told.
+//! ```text
+//!   waits                                       changes a channel
+//!   W1  link the wait in its queue              C1  lock the channel: change it, take tickets out of a line; unlock
+//!   W2  lock the channel: stand in line, or     C2  for each: lock its queue, settle the wait if it is linked, and
+//!       not, if it need not wait; for joins         count its node as running if that counts as resting; unlock
+//!       and selects: stand in all lines, then   C3  wake
+//!       try once more                           C4  if there were more tickets than C1 takes at a time, go to C1
+//!   W3  lock the queue: settled meanwhile? else
+//!       the node counts as resting; unlock
+//!   W4  park until the wait is settled; try again
+//! ```
+//!
+//! Either the look of W2 sees the change of C1, or C1 comes later and finds the ticket.
+//!
+//! `running` counts nodes that have started and do not rest (of those that are futures: see `desk.rs`). Code that wakes a
+//! node counts it before it does anything else, and is itself a node that is counted, or one outside that is not
+//! blocked: so nobody on the way is forgotten. A node that comes to rest as the last one, and one outside that
+//! comes to wait, look whether anybody runs and whether each end outside is one that someone waits at, under the lock of
+//! those outside. If nobody can ever go on, those outside are told.
 
+mod desk;
 mod operate;
-mod pending;
+mod outside;
 mod schedule;
 mod start;
 mod waiting;
 
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::sync::atomic::{AtomicIsize, AtomicU8, AtomicU64, Ordering::SeqCst};
+use std::sync::{Arc, OnceLock, Weak};
 
 use leno_kernel::user::{self, Panic};
-use leno_kernel::{
-    Budget, JoinHandle, Options, Start, System, Waiter, try_spawn, try_spawn_future,
-};
+use leno_kernel::{Budget, JoinHandle, Options, Start, System, try_spawn, try_spawn_future};
 
-use self::pending::Pending;
+use self::desk::Desk;
+pub(crate) use self::desk::Operation;
+use self::outside::Outside;
 pub(crate) use start::{Body, Starter, as_future, iterator, on_stack};
 
 use crate::channel::Link;
-use crate::cx::Caller;
 use crate::error::BuildError;
 use crate::fate::{self, Cut, Fate};
-use crate::lock::lock;
 use crate::mode::Parallel;
 use crate::run::Temperature;
 
@@ -54,7 +68,11 @@ pub struct Core {
     nodes: OnceLock<Box<[Node]>>,
     /// Kept by the ends and by whoever runs the graph: channels refer to this.
     wires: OnceLock<Box<[WeakWire]>>,
-    busy: Mutex<Busy>,
+    /// How many nodes could still do something.
+    running: AtomicIsize,
+    outside: Outside,
+    /// The number of the next attempt to receive that may be rolled back.
+    attempts: AtomicU64,
     /// Whether a node has panicked.
     fate: Fate<Parallel>,
 }
@@ -66,86 +84,39 @@ struct Node {
     name: String,
     handle: JoinHandle<()>,
     temperature: AtomicU8,
-    /// What it waits for, if it has a stack.
-    want: Mutex<Option<(bool, usize)>>,
+    desk: Desk,
 }
 
 const COLD: u8 = 0;
 const HOT: u8 = 1;
 const ENDED: u8 = 2;
 
-/// Who could still do something.
-#[derive(Default)]
-struct Busy {
-    running: usize,
-    /// Ends outside.
-    ends: usize,
-    /// Who waits outside, and at how many ends.
-    blocked: Vec<(Ticket, usize)>,
-    /// Nodes that are futures, by their numbers, as far as they have been polled.
-    futures: Vec<Pending>,
-}
+/// The node of those who wait outside.
+const OUTSIDE: usize = usize::MAX;
 
-/// Who has a ticket.
+/// Names one wait of a node, or of one outside.
 #[derive(Clone, Copy, PartialEq)]
-enum Whose {
-    Outside,
-    /// A node with a stack, which waits for one thing at a time.
-    Stack,
-    /// The node of this number, which is a future.
-    Future(usize),
-}
-
-/// One who waits; used once.
-#[derive(Clone)]
 #[doc(hidden)]
-pub struct Ticket(Arc<Signal>);
-
-struct Signal {
-    /// There until it is dropped.
-    waiter: Option<Waiter>,
-    whose: Whose,
-    is_used: AtomicBool,
-    is_stuck: AtomicBool,
+pub struct Ticket {
+    node: usize,
+    number: u64,
 }
 
-impl PartialEq for Ticket {
-    fn eq(&self, other: &Ticket) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
+/// What one waits for: to send, or to receive, and in which channel.
+#[derive(Clone, Copy)]
+struct Want {
+    sends: bool,
+    wire: usize,
 }
 
-impl Ticket {
-    fn new(waiter: Waiter, whose: Whose) -> Ticket {
-        let (is_used, is_stuck) = (AtomicBool::new(false), AtomicBool::new(false));
-        Ticket(Arc::new(Signal { waiter: Some(waiter), whose, is_used, is_stuck }))
-    }
-
-    /// One of a coroutine or thread.
-    fn of(caller: &Caller<'_, '_, Parallel>) -> Ticket {
-        let is_node = matches!(caller, Caller::Node(_));
-        Ticket::new(Waiter::current(), if is_node { Whose::Stack } else { Whose::Outside })
-    }
-
-    fn is_used(&self) -> bool {
-        self.0.is_used.load(SeqCst)
-    }
-
-    /// Wakes the one who waits; see [`Linked::wake`](crate::channel::Linked::wake).
-    fn wake(&self) {
-        match &self.0.waiter {
-            Some(Waiter::Waker(waker)) => waker.wake_by_ref(),
-            Some(waiter) => waiter.clone().wake(),
-            None => {}
-        }
-    }
-}
-
-/// A waker that panics when it is dropped takes nobody along.
-impl Drop for Signal {
-    fn drop(&mut self) {
-        user::discard(self.waiter.take());
-    }
+/// How a wait has ended.
+enum Waited {
+    /// It is worth another look.
+    Look,
+    /// The stack is to unwind.
+    Exit,
+    /// Nobody can ever go on.
+    InVain,
 }
 
 impl Core {
@@ -156,7 +127,9 @@ impl Core {
             quantum,
             nodes: OnceLock::new(),
             wires: OnceLock::new(),
-            busy: Mutex::default(),
+            running: AtomicIsize::new(0),
+            outside: Outside::new(outside::Ends::default()),
+            attempts: AtomicU64::new(1),
             fate: Fate::new(),
         })
     }
@@ -172,7 +145,7 @@ impl Core {
         if let Host::Here = host {
             start::can_be_sliced(self.quantum)?;
         }
-        lock(&self.busy).ends = ends;
+        self.outside.lock().ends = ends;
         let is_set = self.wires.set(wires.iter().map(Arc::downgrade).collect()).is_ok();
         debug_assert!(is_set, "a graph is built once");
         let mut made = Vec::new();
@@ -187,8 +160,8 @@ impl Core {
                 (Host::Here, Body::Future(body)) => try_spawn_future(&options, body)
                     .map_err(|why| BuildError::Cores(why.to_string()))?,
             };
-            let (temperature, want) = (AtomicU8::new(COLD), Mutex::new(None));
-            made.push(Node { name, handle, temperature, want });
+            let (temperature, desk) = (AtomicU8::new(COLD), Desk::new(desk::Progress::default()));
+            made.push(Node { name, handle, temperature, desk });
         }
         let is_set = self.nodes.set(made.into()).is_ok();
         debug_assert!(is_set, "a graph is built once");
@@ -247,6 +220,6 @@ impl Drop for Ends {
         if let Some(panic) = raised {
             self.core.fate.fail(&self.core.node(self.node).name, Some(panic));
         }
-        self.core.has_ended(lock(&self.core.busy), self.node);
+        self.core.has_ended(self.node);
     }
 }

@@ -2,18 +2,16 @@
 
 use core::task::{Context, Poll};
 use std::sync::Arc;
-use std::sync::atomic::Ordering::SeqCst;
 
 use leno_kernel::log::Operation;
-use leno_kernel::{Object, Reason, Waiter, user, world};
+use leno_kernel::{Object, Reason, Waiter, is_planted, user, world};
 
-use super::{Core, Ticket, Whose};
+use super::{Core, Want};
 use crate::channel::{Channel, Link, Linked};
 use crate::cx::{Caller, FutureCx};
 use crate::error::Deadlock;
 use crate::fate;
-use crate::lock::lock;
-use crate::mode::{Parallel, Sealed};
+use crate::mode::Parallel;
 use crate::sender::Unsent;
 use crate::source::Source;
 use crate::state::{Push, Take};
@@ -36,36 +34,28 @@ pub(super) fn offer<T>(
     if let Caller::Node(cx) = &caller {
         fate::runs_on::<Parallel>(&cx.core, cx.node);
     }
-    let mut own = None;
+    let want = Want { sends: true, wire: linked.index };
     loop {
-        let gate = linked.shut();
-        let mut state = channel.state();
-        match state.push(value) {
+        let (pushed, woken) = channel.push(value);
+        match pushed {
             Push::Done(_) => {
-                let woken = core::mem::take(&mut state.to_receive);
-                drop(state);
-                drop(gate);
-                linked.wake(woken);
+                channel.wake_receivers(woken);
                 linked.start_consumers();
                 return Ok(());
             }
             Push::Refused(value) => return Err(Unsent { value, why: None }),
             Push::Full(back) => value = back,
         }
-        let Some(ticket) = own.take() else {
-            drop(state);
-            drop(gate);
-            // Not under the locks: it panics where nobody may wait, and a panic hook is user code.
-            own = Some(Ticket::of(&caller));
-            continue;
-        };
-        state.to_send.push(Ticket::clone(&ticket));
-        drop(state);
-        drop(gate);
-        linked.start_consumers();
-        let about = (true, linked.index, 1);
-        let waited = linked.core.wait(&caller, &ticket, Reason::Blocked(channel.object), about);
-        channel.state().to_send.retain(|other| *other != ticket);
+        let mut own = None;
+        let reason = Reason::Blocked(channel.object);
+        let waited = linked.core.wait(&caller, reason, (want, 1), |ticket| {
+            begins(Operation::Send, channel.object);
+            own = Some(ticket);
+            let waits = channel.waits_to_send(ticket);
+            linked.start_consumers();
+            !waits
+        });
+        own.into_iter().for_each(|own| channel.sends_no_more(own));
         match waited {
             Ok(()) => {}
             Err(None) => {
@@ -101,86 +91,77 @@ pub(super) fn receive<X: Source<S = Parallel>>(
     }
 }
 
-pub(super) fn poll_offer<T>(
-    cx: &FutureCx<Parallel>,
+pub(super) fn poll_offer<'a, T>(
+    cx: &'a FutureCx<Parallel>,
     context: &Context<'_>,
     channel: &Channel<T, Parallel>,
     value: &mut Option<T>,
-    ticket: &mut Option<Ticket>,
+    own: &mut Option<super::Operation<'a>>,
 ) -> Poll<Result<(), T>> {
     let linked = channel.linked();
     begins(Operation::Send, channel.object);
     fate::runs_on::<Parallel>(&cx.core, cx.node);
-    if let Some(old) = ticket.take() {
-        channel.state().to_send.retain(|other| *other != old);
-        Parallel::forget(&cx.core, &old);
+    if let Some(old) = own.take() {
+        channel.sends_no_more(old.ticket);
+        cx.core.forget(old);
     }
-    let mut message = value.take().expect("a send that is over is not polled");
-    // Made without the locks, if it is needed: cloning a waker is user code.
-    let mut own = None;
-    let own = loop {
-        let gate = linked.shut();
-        let mut state = channel.state();
-        match state.push(message) {
+    loop {
+        let message = value.take().expect("a send that is over is not polled");
+        let (pushed, woken) = channel.push(message);
+        match pushed {
             Push::Done(_) => {
-                let woken = core::mem::take(&mut state.to_receive);
-                drop(state);
-                drop(gate);
-                linked.wake(woken);
+                channel.wake_receivers(woken);
                 linked.start_consumers();
                 return Poll::Ready(Ok(()));
             }
             Push::Refused(message) => return Poll::Ready(Err(message)),
-            Push::Full(back) => message = back,
+            Push::Full(message) => *value = Some(message),
         }
-        if let Some(own) = own.take() {
-            state.to_send.push(Ticket::clone(&own));
-            break own;
-        }
-        drop(state);
-        drop(gate);
-        *value = Some(message);
+        // Cloned without the locks: that is user code.
         let waiter = Waiter::Waker(context.waker().clone());
-        own = Some(Ticket::new(waiter, Whose::Future(cx.node)));
-        message = value.take().expect("it was just put there");
-    };
-    *value = Some(message);
-    let own = &*ticket.insert(own);
-    linked.start_consumers();
-    cx.core.waits_for(cx.node, own, (true, linked.index));
-    Poll::Pending
+        let wait = cx.core.begins_wait(cx.node, waiter, Want { sends: true, wire: linked.index });
+        begins(Operation::Send, channel.object);
+        if channel.waits_to_send(wait.ticket) {
+            linked.start_consumers();
+            cx.core.waits_for(own.insert(wait));
+            return Poll::Pending;
+        }
+        cx.core.forget(wait);
+    }
 }
 
-pub(super) fn poll_receive<X: Source<S = Parallel>>(
-    cx: &FutureCx<Parallel>,
+pub(super) fn poll_receive<'a, X: Source<S = Parallel>>(
+    cx: &'a FutureCx<Parallel>,
     context: &Context<'_>,
     source: &X,
-    ticket: &mut Option<Ticket>,
+    own: &mut Option<super::Operation<'a>>,
 ) -> Poll<Option<X::Item>> {
     let in_order = cx.core.is_deterministic;
     begins(Operation::Receive, source.object());
     fate::runs_on::<Parallel>(&cx.core, cx.node);
-    if let Some(old) = ticket.take() {
-        source.each(&mut |wire| wire.unwatch(&old));
-        Parallel::forget(&cx.core, &old);
+    if let Some(old) = own.take() {
+        source.each(&mut |wire| wire.unwatch(old.ticket));
+        cx.core.forget(old);
     }
     match source.receive(in_order) {
         Take::Got(item) => return Poll::Ready(Some(item)),
         Take::Closed => return Poll::Ready(None),
         Take::Empty => start_all(source),
     }
-    let own = Ticket::new(Waiter::Waker(context.waker().clone()), Whose::Future(cx.node));
-    source.each(&mut |wire| wire.watch(&own));
+    let waiter = Waiter::Waker(context.waker().clone());
+    let want = Want { sends: false, wire: source.linked().index };
+    let wait = cx.core.begins_wait(cx.node, waiter, want);
+    begins(Operation::Receive, source.object());
+    source.each(&mut |wire| wire.watch(wait.ticket));
     // Again, for it may have come before the ticket was there. Messages that are dropped with a join may panic.
     let again = user::call(|| source.receive(in_order));
     if let Ok(Take::Empty) = again {
-        cx.core.waits_for(cx.node, &own, (false, source.linked().index));
-        *ticket = Some(own);
+        cx.core.waits_for(own.insert(wait));
         return Poll::Pending;
     }
-    source.each(&mut |wire| wire.unwatch(&own));
+    source.each(&mut |wire| wire.unwatch(wait.ticket));
     // If it was used before, the node runs, and is polled once more.
-    Parallel::forget(&cx.core, &own);
+    cx.core.forget(wait);
     match again {
         Ok(Take::Got(item)) => Poll::Ready(Some(item)),
         Ok(_) => Poll::Ready(None),
@@ -201,7 +182,10 @@ fn receive_in_order<X: Source<S = Parallel>>(
     source.each(&mut |_| ends += 1);
     source.in_order(&mut |linked: &Linked<Parallel>| {
         if !is_started {
-            start_all(source);
+            match is_planted("graph-start") {
+                true => linked.start_producers(),
+                false => start_all(source),
+            }
             is_started = true;
         }
         wait_at(core, caller, linked, (source.object(), ends))
@@ -220,20 +204,21 @@ fn receive_at_once<X: Source<S = Parallel>>(
             Take::Closed => return Ok(None),
             Take::Empty => start_all(source),
         }
-        let mut all = Vec::new();
-        source.each_linked(&mut |linked| all.push(linked.index));
-        let ticket = Ticket::of(caller);
-        source.each(&mut |wire| wire.watch(&ticket));
-        // Again, for it may have come before the ticket was there.
-        let again = user::call(|| source.receive(false));
-        let waited = if matches!(again, Ok(Take::Empty)) {
-            let about = (false, all[0], all.len());
-            core.wait(caller, &ticket, Reason::Hungry(source.object()), about)
-        } else {
-            cancel(core, caller, &ticket);
-            Ok(())
-        };
-        source.each(&mut |wire| wire.unwatch(&ticket));
+        let (mut own, mut again, mut ends) = (None, Ok(Take::Empty), 0);
+        source.each(&mut |_| ends += 1);
+        let object = source.object();
+        let want = Want { sends: false, wire: source.linked().index };
+        let waited = core.wait(caller, Reason::Hungry(object), (want, ends), |ticket| {
+            begins(Operation::Receive, object);
+            own = Some(ticket);
+            source.each(&mut |wire| wire.watch(ticket));
+            // Again, for it may have come before the ticket was there.
+            if !is_planted("graph-look") {
+                again = user::call(|| source.receive(false));
+            }
+            !matches!(again, Ok(Take::Empty))
+        });
+        own.into_iter().for_each(|own| source.each(&mut |wire| wire.unwatch(own)));
         match again {
             Ok(Take::Got(item)) => return Ok(Some(item)),
             Ok(Take::Closed) => return Ok(None),
@@ -252,15 +237,6 @@ fn receive_at_once<X: Source<S = Parallel>>(
     }
 }
 
-/// Nobody need wait: the ticket is used up, unless someone was faster.
-fn cancel(core: &Arc<Core>, caller: &Caller<'_, '_, Parallel>, ticket: &Ticket) {
-    let mut busy = lock(&core.busy);
-    if ticket.0.is_used.swap(true, SeqCst) && matches!(caller, Caller::Node(_)) {
-        // Whoever used it has counted this node once more.
-        busy.running = busy.running.saturating_sub(1);
-    }
-}
-
 fn start_all<X: Source<S = Parallel>>(source: &X) {
     source.each_linked(&mut |linked| linked.start_producers());
 }
@@ -274,16 +250,14 @@ fn wait_at(
 ) -> Result<(), Stopped> {
     let index = linked.index;
     let wire = core.wire(index).expect("an end of a channel keeps it");
-    let ticket = Ticket::of(caller);
-    wire.watch(&ticket);
-    let waited = match wire.can_take() {
-        true => {
-            cancel(core, caller, &ticket);
-            Ok(())
-        }
-        false => core.wait(caller, &ticket, Reason::Hungry(object), (false, index, ends)),
-    };
-    wire.unwatch(&ticket);
+    let want = Want { sends: false, wire: index };
+    let mut own = None;
+    let waited = core.wait(caller, Reason::Hungry(object), (want, ends), |ticket| {
+        begins(Operation::Receive, wire.object());
+        own = Some(ticket);
+        !wire.waits_to_receive(ticket)
+    });
+    own.into_iter().for_each(|own| wire.unwatch(own));
     match waited {
         Err(Some(_)) if core.grow() || wire.can_take() => Ok(()),
         waited => waited,

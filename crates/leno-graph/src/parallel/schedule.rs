@@ -1,10 +1,10 @@
 //! What the parallel schedule consists of.
 
 use core::task::{Context, Poll};
-use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::{AnyWire, COLD, Core, HOT, Host, Starter, Ticket, Whose, operate};
+use super::{AnyWire, COLD, Core, HOT, Host, OUTSIDE, Operation, Starter, Ticket, operate};
 use crate::channel::Channel;
 use crate::cx::{Caller, FutureCx, NodeCx};
 use crate::error::Deadlock;
@@ -27,6 +27,7 @@ impl Sealed for Parallel {
     type Peer = ();
     type Way<'a> = ();
     type Ticket = Ticket;
+    type Own<'a> = Operation<'a>;
     type Any = AnyWire;
     type Starter = Starter;
     type Host = Host;
@@ -62,17 +63,10 @@ impl Sealed for Parallel {
     }
 
     fn wake(core: &Arc<Core>, ticket: Ticket) {
-        let mut busy = lock(&core.busy);
-        if ticket.0.is_used.swap(true, SeqCst) {
-            return;
+        match ticket.node {
+            OUTSIDE => core.wake_outside(ticket),
+            _ => core.wake_node(ticket),
         }
-        match ticket.0.whose {
-            Whose::Stack => busy.running += 1,
-            Whose::Future(node) => busy.wakes(node, &ticket),
-            Whose::Outside => busy.blocked.retain(|(other, _)| *other != ticket),
-        }
-        drop(busy);
-        ticket.wake();
     }
 
     #[inline]
@@ -81,7 +75,7 @@ impl Sealed for Parallel {
         if node.temperature.load(SeqCst) == COLD
             && node.temperature.compare_exchange(COLD, HOT, SeqCst, SeqCst).is_ok()
         {
-            lock(&core.busy).running += 1;
+            core.running.fetch_add(1, SeqCst);
             node.handle.unpark();
         }
     }
@@ -106,41 +100,43 @@ impl Sealed for Parallel {
         operate::receive(caller, source)
     }
 
-    fn poll_offer<T>(
-        cx: &FutureCx<Parallel>,
+    fn poll_offer<'a, T>(
+        cx: &'a FutureCx<Parallel>,
         context: &Context<'_>,
         channel: &Channel<T, Parallel>,
         value: &mut Option<T>,
-        ticket: &mut Option<Ticket>,
+        own: &mut Option<Operation<'a>>,
     ) -> Poll<Result<(), T>> {
-        operate::poll_offer(cx, context, channel, value, ticket)
+        operate::poll_offer(cx, context, channel, value, own)
     }
 
-    fn poll_receive<X: Source<S = Parallel>>(
-        cx: &FutureCx<Parallel>,
+    fn poll_receive<'a, X: Source<S = Parallel>>(
+        cx: &'a FutureCx<Parallel>,
         context: &Context<'_>,
         source: &X,
-        ticket: &mut Option<Ticket>,
+        own: &mut Option<Operation<'a>>,
     ) -> Poll<Option<X::Item>> {
-        operate::poll_receive(cx, context, source, ticket)
+        operate::poll_receive(cx, context, source, own)
     }
 
-    fn forget(core: &Arc<Core>, ticket: &Ticket) {
-        let mut busy = lock(&core.busy);
-        if !ticket.0.is_used.swap(true, SeqCst)
-            && let Whose::Future(node) = ticket.0.whose
-        {
-            busy.forgets(node, ticket);
-        }
+    fn ticket(own: &Operation<'_>) -> Ticket {
+        own.ticket
+    }
+
+    fn forget<'a>(cx: &'a FutureCx<Parallel>, own: Operation<'a>) {
+        cx.core.forget(own);
+    }
+
+    fn attempt(core: &Arc<Core>) -> u64 {
+        core.attempts.fetch_add(1, Relaxed)
     }
 
     fn outside(core: &Arc<Core>, more: bool) {
-        let mut busy = lock(&core.busy);
-        if more {
-            return;
+        if !more {
+            let mut outside = core.outside.lock();
+            outside.ends = outside.ends.saturating_sub(1);
+            core.tell_if_stuck(outside);
         }
-        busy.ends = busy.ends.saturating_sub(1);
-        core.tell_if_stuck(busy);
     }
 
     fn fate(core: &Arc<Core>) -> &Fate<Parallel> {

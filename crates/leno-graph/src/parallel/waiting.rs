@@ -1,102 +1,46 @@
-//! Who waits in a parallel graph, for what, and how the end of everything is seen; the protocol is in the
-//! module above.
+//! Waiting in a parallel graph, and what is done when nobody can go on; the protocol is in the module above.
 
-use std::sync::MutexGuard;
-use std::sync::atomic::Ordering::SeqCst;
+use leno_kernel::Reason;
 
-use leno_kernel::{Reason, Waiter, Wake, park};
-
-use super::{Busy, Core, Ticket, Whose};
+use super::{Core, Ticket, Waited, Want};
 use crate::cx::Caller;
 use crate::error::{Deadlock, Until, Wait};
-use crate::lock::{Locked, lock};
 use crate::mode::Parallel;
 
 impl Core {
-    /// One node runs no more for now.
-    pub(super) fn rests(&self, mut busy: Locked<MutexGuard<'_, Busy>>) {
-        busy.running = busy.running.saturating_sub(1);
-        self.tell_if_stuck(busy);
-    }
-
-    /// Tells those outside if nobody can ever go on.
-    pub(super) fn tell_if_stuck(&self, mut busy: Locked<MutexGuard<'_, Busy>>) {
-        let blocked: usize = busy.blocked.iter().map(|(_, ends)| ends).sum();
-        if busy.running > 0 || blocked < busy.ends || busy.blocked.is_empty() {
-            return;
-        }
-        let told = core::mem::take(&mut busy.blocked);
-        for (ticket, _) in &told {
-            ticket.0.is_stuck.store(true, SeqCst);
-            ticket.0.is_used.store(true, SeqCst);
-        }
-        drop(busy);
-        told.into_iter().for_each(|(ticket, _)| ticket.wake());
-    }
-
-    /// Parks until the ticket is used. For the one outside, whether it is in vain; a node whose stack is
-    /// to unwind or unwinds gets `Err(None)`.
+    /// Waits until it is woken, unless `look` finds that it need not: that stands in the lines of all channels that
+    /// could change this, and looks after that. `ends` is how many ends one outside waits with. An error if it waits in
+    /// vain; `Err(None)` for one whose stack is to unwind.
     pub(super) fn wait(
         &self,
         caller: &Caller<'_, '_, Parallel>,
-        ticket: &Ticket,
         reason: Reason,
-        (sends, wire, ends): (bool, usize, usize),
+        (want, ends): (Want, usize),
+        look: impl FnOnce(Ticket) -> bool,
     ) -> Result<(), Option<Deadlock>> {
-        match caller {
-            Caller::Node(cx) => {
-                *lock(&self.node(cx.node).want) = Some((sends, wire));
-                self.rests(lock(&self.busy));
-            }
-            Caller::Outside => {
-                let mut busy = lock(&self.busy);
-                if !ticket.0.is_used.load(SeqCst) {
-                    busy.blocked.push((ticket.clone(), ends));
-                }
-                self.tell_if_stuck(busy);
-            }
-        }
-        let mut wake = Wake::Unparked;
-        while !ticket.0.is_used.load(SeqCst) && wake != Wake::Exit {
-            wake = park(reason);
-        }
-        let mut busy = lock(&self.busy);
-        if !ticket.0.is_used.swap(true, SeqCst) {
-            match caller {
-                Caller::Node(_) => busy.running += 1,
-                Caller::Outside => busy.blocked.retain(|(other, _)| other != ticket),
-            }
-        }
-        drop(busy);
-        if let Caller::Node(cx) = caller {
-            *lock(&self.node(cx.node).want) = None;
-        }
-        match wake {
-            Wake::Exit => Err(None),
-            _ if ticket.0.is_stuck.load(SeqCst) => Err(Some(self.explain(sends, wire))),
-            _ => Ok(()),
+        let waited = match caller {
+            Caller::Node(cx) => self.wait_in_node(cx.node, reason, want, look),
+            Caller::Outside => self.wait_outside(reason, ends, look),
+        };
+        match waited {
+            Waited::Look => Ok(()),
+            Waited::Exit => Err(None),
+            Waited::InVain => Err(Some(self.explain(want))),
         }
     }
 
     /// Who waits for what, from the one outside on.
-    fn explain(&self, sends: bool, wire: usize) -> Deadlock {
-        let wait = |node: &str, (sends, wire): (bool, usize)| {
-            let channel = self.wire(wire)?.name().to_owned();
-            let until = if sends { Until::Room(channel) } else { Until::Message(channel) };
+    fn explain(&self, want: Want) -> Deadlock {
+        let wait = |node: &str, want: Want| {
+            let channel = self.wire(want.wire)?.name().to_owned();
+            let until = if want.sends { Until::Room(channel) } else { Until::Message(channel) };
             Some(Wait { node: node.to_owned(), until })
         };
-        let mut waits: Vec<Wait> = wait("outside", (sends, wire)).into_iter().collect();
+        let mut waits: Vec<Wait> = wait("outside", want).into_iter().collect();
         for (index, node) in self.nodes.get().into_iter().flatten().enumerate() {
             waits.extend(self.wants(index).into_iter().filter_map(|want| wait(&node.name, want)));
         }
         Deadlock { waits }
-    }
-
-    /// What a node waits for: to send or to receive, and in which channel.
-    fn wants(&self, node: usize) -> Vec<(bool, usize)> {
-        let mut wants = lock(&self.busy).wants(node);
-        wants.extend(*lock(&self.node(node).want));
-        wants
     }
 
     /// Makes room in the smallest full channel that a node waits to send into, if the graph says so.
@@ -105,12 +49,12 @@ impl Core {
             return false;
         }
         let nodes = 0..self.nodes.get().map_or(0, |nodes| nodes.len());
-        let sends = nodes.flat_map(|node| self.wants(node)).filter(|(sends, _)| *sends);
-        let full = sends.filter_map(|(_, wire)| self.wire(wire));
+        let sends = nodes.flat_map(|node| self.wants(node)).filter(|want| want.sends);
+        let full = sends.filter_map(|want| self.wire(want.wire));
         let smallest = full.min_by_key(|wire| wire.counters().capacity);
         smallest.is_some_and(|wire| {
             wire.grow();
-            wire.get_linked().into_iter().for_each(|linked| linked.wake(wire.senders_waiting()));
+            wire.wake_senders();
             true
         })
     }
@@ -127,24 +71,15 @@ impl Core {
 
     fn wait_for_end(&self) -> Result<(), Deadlock> {
         loop {
-            let ticket = Ticket::new(Waiter::current(), Whose::Outside);
-            let mut busy = lock(&self.busy);
-            if busy.running > 0 {
-                // All ends outside are idle: those who wait for the end hold none.
-                let ends = busy.ends;
-                busy.blocked.push((ticket.clone(), ends));
-                drop(busy);
-                while !ticket.0.is_used.load(SeqCst) {
-                    if park(Reason::Passive) == Wake::Exit {
-                        lock(&self.busy).blocked.retain(|(other, _)| *other != ticket);
-                        leno_kernel::exit();
-                        return Ok(());
-                    }
+            match self.wait_for_rest() {
+                Some(Waited::Exit) => {
+                    leno_kernel::exit();
+                    return Ok(());
                 }
-                continue;
+                Some(_) => continue,
+                None => {}
             }
-            drop(busy);
-            let deadlock = self.explain(false, usize::MAX);
+            let deadlock = self.explain(Want { sends: false, wire: usize::MAX });
             if deadlock.waits.is_empty() {
                 return Ok(());
             }

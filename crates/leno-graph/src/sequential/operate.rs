@@ -25,9 +25,8 @@ pub(super) fn offer<T>(
             let (pushed, woken) = channel.push(value);
             match pushed {
                 Push::Done(_) => {
-                    let linked = channel.linked();
-                    linked.wake(woken);
-                    linked.start_consumers();
+                    channel.wake_receivers(woken);
+                    channel.linked().start_consumers();
                     return Ok(());
                 }
                 Push::Refused(value) => return Err(Unsent { value, why: None }),
@@ -81,7 +80,7 @@ fn wait_for_room<T>(
             }
             let went_on = core.suspend(cx, false);
             if !core.is_chain {
-                channel.state().to_send.retain(|node| *node != cx.node);
+                channel.sends_no_more(cx.node);
             }
             core.node(cx.node).want.set(Want::Nothing);
             went_on.then_some(()).ok_or(None)
@@ -166,11 +165,11 @@ fn receive_in_loop<X: Source<S = Sequential>>(
                 }
             }
             Caller::Node(cx) => {
-                source.each(&mut |wire| wire.watch(&cx.node));
+                source.each(&mut |wire| wire.watch(cx.node));
                 core.node(cx.node).want.set(want);
                 let went_on = core.suspend(cx, false);
                 core.node(cx.node).want.set(Want::Nothing);
-                source.each(&mut |wire| wire.unwatch(&cx.node));
+                source.each(&mut |wire| wire.unwatch(cx.node));
                 if !went_on {
                     return Ok(None);
                 }
@@ -213,7 +212,7 @@ impl Core {
         match smallest.filter(|_| self.grows) {
             Some(wire) => {
                 wire.grow();
-                wire.get_linked().into_iter().for_each(|own| own.wake(wire.senders_waiting()));
+                wire.wake_senders();
                 true
             }
             None => false,

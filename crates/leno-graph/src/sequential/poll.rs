@@ -36,13 +36,13 @@ pub(super) fn offer<T>(
         };
     }
     if ticket.take().is_some() {
-        channel.state().to_send.retain(|other| *other != cx.node);
+        channel.sends_no_more(cx.node);
     }
     core.node(cx.node).want.set(Want::Nothing);
     let (pushed, woken) = channel.push(message);
     match pushed {
         Push::Done(_) => {
-            linked.wake(woken);
+            channel.wake_receivers(woken);
             linked.start_consumers();
             Poll::Ready(Ok(()))
         }
@@ -80,7 +80,7 @@ pub(super) fn receive<X: Source<S = Sequential>>(
         return received.map_or(Poll::Pending, Poll::Ready);
     }
     if ticket.take().is_some() {
-        source.each(&mut |wire| wire.unwatch(&cx.node));
+        source.each(&mut |wire| wire.unwatch(cx.node));
     }
     match source.receive(false) {
         Take::Got(item) => return Poll::Ready(Some(item)),
@@ -91,7 +91,7 @@ pub(super) fn receive<X: Source<S = Sequential>>(
         linked.start_producers();
         node.want.set(Want::Receive(linked.index));
     });
-    source.each(&mut |wire| wire.watch(&cx.node));
+    source.each(&mut |wire| wire.watch(cx.node));
     *ticket = Some(cx.node);
     Poll::Pending
 }

@@ -29,6 +29,7 @@ impl Sealed for Sequential {
     type Peer = Rc<Node>;
     type Way<'a> = &'a Suspender<(), bool>;
     type Ticket = usize;
+    type Own<'a> = usize;
     type Any = Rc<dyn Link<Sequential>>;
     type Starter = Starter;
     type Host = ();
@@ -156,7 +157,15 @@ impl Sealed for Sequential {
         poll::receive(cx, source, ticket)
     }
 
-    fn forget(_: &Rc<Core>, _: &usize) {}
+    fn ticket(own: &usize) -> usize {
+        *own
+    }
+
+    fn forget(_: &FutureCx<Sequential>, _: usize) {}
+
+    fn attempt(_: &Rc<Core>) -> u64 {
+        0
+    }
 
     fn outside(_: &Rc<Core>, _: bool) {}
 

@@ -11,6 +11,7 @@ mod certain;
 mod corners;
 mod ends;
 mod events;
+mod explored;
 mod iterate;
 mod joins;
 mod modes;
