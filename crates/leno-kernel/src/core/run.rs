@@ -112,13 +112,19 @@ impl Core {
     /// when it is woken next, and this one is about to sleep.
     fn spin(&self) -> bool {
         let read = self.read.get();
-        if self.read_before.replace(read) == read || self.is_virtual || world::is_near() {
+        if self.read_before.replace(read) == read || self.is_virtual {
             return false;
+        }
+        // With `LENO_PLANTED=spin` it takes the ring, and sleeps all the same: exploration must notice.
+        let is_lost = || leno_context::is_planted("spin") && !world::is_ending();
+        let is_rung = || self.mailbox.bell.take() && !is_lost();
+        if world::listens() {
+            return is_rung();
         }
         let start = std::time::Instant::now();
         while start.elapsed() < SPIN {
             for _ in 0..64 {
-                if self.mailbox.bell.take() {
+                if is_rung() {
                     return true;
                 }
                 core::hint::spin_loop();
