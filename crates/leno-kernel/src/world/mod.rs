@@ -4,7 +4,8 @@
 //! it finds itself on a plain thread. A system's cores are such threads, and run the same loop,
 //! mailboxes, piles and bells as always; where a real thread would sleep, its coroutine parks. Time is
 //! virtual. A *point* before each operation lets the driver run another thread instead; so does one in place of the time
-//! for which code listens before it parks. So what is explored is the kernel that runs in production.
+//! for which code listens before it parks. So what is explored is the kernel that runs in production; docs/testing.md
+//! lists what cannot be.
 //!
 //! Outside a world all this costs one load and one branch for each operation: `is_near`.
 //!
