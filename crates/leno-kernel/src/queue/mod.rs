@@ -6,7 +6,8 @@
 //! lock is released; or it leaves by itself.
 //!
 //! A node lies in the frame of [`Guard::wait`], so waiting allocates nothing and uses no other memory. Code without
-//! such a frame, a future or a select, has a [`HeapNode`], whose memory the queue uses again.
+//! such a frame, a future or a select, has a [`HeapNode`], whose memory the queue uses again. One that waits where nobody
+//! else can needs neither line nor lock, but a protocol of its own: it is [`Alone`].
 //!
 //! Its README has the protocol: states, steps, and the races it must win.
 //!
@@ -53,11 +54,13 @@
 //! });
 //! ```
 
+mod alone;
 mod lock;
 
 pub use crate::raw::queue::{
     First, Guard, Handle, HeapNode, Key, Left, Next, Sleep, WaitQueue, Waiting,
 };
+pub use alone::Alone;
 pub use lock::{Held, Local, Lock, Shared};
 
 /// What has become of a wait.
