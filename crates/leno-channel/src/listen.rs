@@ -11,6 +11,8 @@
 //! the lock, unless it was met by then; and parks. So a wake is either a ring, which nobody needs any more
 //! once the stage says that it was met, or an unpark. A ring that comes late ends a later listening early.
 //!
+//! In an exploration the time is a point, and so is the moment before the ring: all of this is run there, in any order.
+//!
 //! Where partners do not come in that time, because they are on the same core or slow, it would be in vain
 //! each time: after some such waits it is tried now and then only.
 

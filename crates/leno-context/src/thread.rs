@@ -98,8 +98,12 @@ fn first_use() -> &'static Block {
     unsafe { &*thread }
 }
 
-/// A number that no thread has had before: some believe a thread by its number alone.
-fn next_number() -> u32 {
+/// Returns a number that no thread has, has had or will have: some believe a thread by its number alone. For what
+/// stands for a thread.
+///
+/// # Panics
+/// When the process has used them all up.
+pub fn next_number() -> u32 {
     NUMBERS
         .fetch_update(Relaxed, Relaxed, |number| number.checked_add(1))
         .expect("a process has at most 4,294,967,294 threads that use leno, one after another")

@@ -5,7 +5,7 @@ use core::task::Context;
 use std::rc::Rc;
 
 use crate::raw::entered::{self, Here, Visit};
-use crate::{Co, Name, Object, Waiter};
+use crate::{Co, Name, Object, Waiter, world};
 
 /// Whether the core that runs the calling code has a policy of its own, so that [`choose`] may give
 /// something other than the first: without one, nobody need collect candidates.
@@ -30,12 +30,19 @@ pub fn current_system() -> Option<Object> {
     })
 }
 
-/// Numbers the thread that runs the calling code; no two threads of a process have the same. Unlike
-/// [`std::thread::current`], code of a coroutine counts as its core's thread also where a tool gives each
-/// coroutine a thread.
+/// Numbers the thread that runs the calling code; no two threads of a process have the same, nor those that a
+/// [`world`] plays. Unlike [`std::thread::current`], code of a coroutine counts as its core's thread also where a
+/// tool gives each coroutine a thread.
 #[inline]
 pub fn thread_number() -> u32 {
-    leno_context::thread::current().number()
+    world::thread_number().unwrap_or_else(|| leno_context::thread::current().number())
+}
+
+/// Whether the thread that runs the calling code has this [number](thread_number), for those in a hurry: one of a
+/// thread of the machine is also right in a world that it runs.
+#[inline(always)]
+pub fn has_thread_number(number: u32) -> bool {
+    leno_context::thread::current().number() == number || world::has_thread_number(number)
 }
 
 /// What a layer above keeps with the system that runs the calling code; see

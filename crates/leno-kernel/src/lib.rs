@@ -66,8 +66,8 @@ pub use budget::{
     Attached, Budget, NoPreempt, charge, charge_later, count_operation, no_preempt, units_left,
 };
 pub use caller::{
-    can_park, current_on_own_stack, current_stack, current_system, has_policy, lodger,
-    thread_number, who,
+    can_park, current_on_own_stack, current_stack, current_system, has_policy, has_thread_number,
+    lodger, thread_number, who,
 };
 pub use clock::{Platform, RealTime, Time, VirtualTime};
 pub use co::{Co, Object};

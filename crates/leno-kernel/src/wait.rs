@@ -40,8 +40,11 @@ thread_local! {
     static LATE: OnceCell<ManuallyDrop<Arc<Bell>>> = const { OnceCell::new() };
 }
 
-/// The calling thread's own bell.
+/// The calling thread's own bell; in a world, that of the thread that it plays.
 pub(crate) fn own_bell() -> Arc<Bell> {
+    if let Some(bell) = world::own_bell() {
+        return bell;
+    }
     let late =
         || LATE.with(|bell| Arc::clone(bell.get_or_init(|| ManuallyDrop::new(Arc::default()))));
     BELL.try_with(Arc::clone).unwrap_or_else(|_| late())
@@ -90,7 +93,11 @@ impl Waiter {
     pub fn wake(self) {
         match self {
             Waiter::Co(co) => drop(unpark_quietly(co, Hint::Back)),
-            Waiter::Thread(bell) => bell.ring(),
+            Waiter::Thread(bell) => {
+                // In a world only one that listens has a bell, and it may have left by now.
+                world::ring_point();
+                bell.ring();
+            }
             Waiter::Waker(waker) => user::wake_waker(waker),
         }
     }

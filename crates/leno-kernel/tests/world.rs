@@ -1,4 +1,4 @@
-//! Worlds, by themselves: while there is one in a process, nobody listens. Not in `suite`, whose tests do.
+//! Worlds, by themselves.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

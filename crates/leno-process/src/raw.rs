@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use leno_context::user::Section;
 use leno_context::{control, unwind};
-use leno_kernel::thread_number;
+use leno_kernel::{has_thread_number, thread_number};
 
 mod guarded;
 mod slot;
@@ -61,7 +61,7 @@ impl<T> Owned<T> {
     /// Whether it is the calling thread's.
     #[inline(always)]
     pub(crate) fn is_own(&self) -> bool {
-        self.owner.load(Relaxed) == thread_number()
+        has_thread_number(self.owner.load(Relaxed))
     }
 
     /// The value, if it is the calling thread's and nobody is inside. No user code may be called inside; debug

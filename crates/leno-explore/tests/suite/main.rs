@@ -7,6 +7,7 @@ mod channels;
 mod environment;
 mod hostile;
 mod left_open;
+mod listening;
 mod meta;
 mod movable;
 mod rules;

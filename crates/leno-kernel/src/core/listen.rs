@@ -6,8 +6,8 @@
 //! it finds then is often a batch.
 //!
 //! Nobody else may be kept from running by this: a core that has anyone ready, or descriptors to
-//! attend to, does not listen. Nor does one in virtual time, or under exploration, where everything that
-//! happens is a choice.
+//! attend to, does not listen. Nor does one in virtual time. In a world, which has no time to spend, to listen is a
+//! point: others run, as many and as long as the schedule says, and then there is one look.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -32,24 +32,29 @@ const LOOKS_AT_BELL: u32 = 256;
 /// For those who wait for other threads, before they park: `look` must neither park nor wake anyone.
 #[inline(never)]
 pub fn listen(mut look: impl FnMut() -> bool) -> bool {
-    if cfg!(loom) || world::is_near() {
+    if cfg!(loom) {
         return false;
     }
     let would_listen = entered::here(|here| match here {
         Here::Stack(inside) => inside.core.would_listen(),
-        Here::Thread => true,
-        Here::Future(..) | Here::Virtual(_) => false,
+        Here::Thread | Here::Virtual(_) => true,
+        Here::Future(..) => false,
     });
     // A look is code of a user, which may suspend the code that listens: nothing refers to the core meanwhile.
-    would_listen && looks(|| is_quiet().then(&mut look))
+    let mut look = || is_quiet().then(&mut look);
+    match would_listen {
+        true if world::listens() => look() == Some(true),
+        true => looks(look),
+        false => false,
+    }
 }
 
 /// Whether nobody else is kept from running by the calling code.
 fn is_quiet() -> bool {
     entered::here(|here| match here {
         Here::Stack(inside) => !inside.core.is_busy(),
-        Here::Thread => true,
-        Here::Future(..) | Here::Virtual(_) => false,
+        Here::Thread | Here::Virtual(_) => true,
+        Here::Future(..) => false,
     })
 }
 
@@ -71,7 +76,7 @@ fn looks(mut look: impl FnMut() -> Option<bool>) -> bool {
 /// The bell of the calling thread, if the coroutine that runs there may [`listen_at`] it before it parks:
 /// nothing else can run on its core now. Whoever is to end its wait rings the bell instead of unparking it.
 pub fn bell_to_listen_at() -> Option<Arc<Bell>> {
-    if cfg!(loom) || world::is_near() {
+    if cfg!(loom) {
         return None;
     }
     entered::here(|here| match here {
@@ -88,6 +93,9 @@ pub fn bell_to_listen_at() -> Option<Arc<Bell>> {
 /// Looks at a bell for some microseconds, until it is rung or something else can run here.
 #[inline(never)]
 pub fn listen_at(bell: &Bell) {
+    if world::listens() {
+        return;
+    }
     entered::here(|here| {
         let Here::Stack(inside) = here else { return };
         for _ in 0..LOOKS_AT_BELL {

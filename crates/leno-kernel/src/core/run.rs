@@ -103,13 +103,19 @@ impl Core {
     /// It does not give its processor away meanwhile: Linux lets a thread that has yielded wait long
     /// when it is woken next, and this one is about to sleep.
     fn spin(&self) -> bool {
-        if !self.mail.has_read_since() || self.clock.is_virtual() || world::is_near() {
+        if !self.mail.has_read_since() || self.clock.is_virtual() {
             return false;
+        }
+        // With `LENO_PLANTED=spin` it takes the ring, and sleeps all the same: exploration must notice.
+        let is_lost = || leno_context::is_planted("spin") && !world::is_ending();
+        let is_rung = || self.mail.bell().take() && !is_lost();
+        if world::listens() {
+            return is_rung();
         }
         let start = std::time::Instant::now();
         while start.elapsed() < SPIN {
             for _ in 0..64 {
-                if self.mail.bell().take() {
+                if is_rung() {
                     return true;
                 }
                 core::hint::spin_loop();

@@ -7,7 +7,8 @@
 //!
 //! A node lies in the frame of [`Guard::wait`], so waiting allocates nothing and uses no other memory. Code without
 //! such a frame, a future or a select, has a [`HeapNode`], whose memory the queue uses again. Those who are polled and
-//! remember no place are in [`Polled`], in the state.
+//! remember no place are in [`Polled`], in the state. One that waits where nobody else can needs neither line nor lock, but
+//! a protocol of its own: it is [`Alone`].
 //!
 //! Its README has the protocol: states, steps, and the races it must win.
 //!
@@ -54,12 +55,14 @@
 //! });
 //! ```
 
+mod alone;
 mod lock;
 mod polled;
 
 pub use crate::raw::queue::{
     First, Guard, Handle, HeapNode, Key, Left, Next, Sleep, WaitQueue, Waiting,
 };
+pub use alone::Alone;
 pub use lock::{Held, Local, Lock, Shared};
 pub use polled::Polled;
 

@@ -3,8 +3,9 @@
 //! In a world every thread is a coroutine of the world's own core, which no program sees: code on
 //! it finds itself on a plain thread. A system's cores are such threads, and run the same loop,
 //! mailboxes, piles and bells as always; where a real thread would sleep, its coroutine parks. Time is
-//! virtual. A *point* before each operation lets the driver run another thread instead. So what
-//! is explored is the kernel that runs in production.
+//! virtual. A *point* before each operation lets the driver run another thread instead; so does one in place of the time
+//! for which code listens before it parks. So what is explored is the kernel that runs in production; docs/testing.md
+//! lists what cannot be.
 //!
 //! Outside a world all this costs one load and one branch for each operation: `is_near`.
 //!
@@ -14,6 +15,7 @@
 
 mod driven;
 mod ending;
+mod played;
 mod point;
 mod thread;
 
@@ -27,8 +29,9 @@ use std::sync::Arc;
 pub(crate) use driven::{Driven, Steps};
 pub use driven::{Driver, Step};
 pub use ending::{Ending, Trouble};
+pub(crate) use played::{has_thread_number, own_bell, thread_number};
 pub use point::point;
-pub(crate) use point::{plain_point, wait_point};
+pub(crate) use point::{listens, plain_point, ring_point, wait_point};
 pub(crate) use thread::spawn_thread;
 pub use thread::{is_own_place, spawn, trouble};
 
@@ -43,6 +46,7 @@ use crate::user::{self, SystemHook};
 use crate::wait::way_out_of_world;
 use crate::window::Title;
 use crate::{CoresError, Object, Outcome, Reason, Time, VirtualTime, Wake, mailbox};
+use played::Played;
 
 /// How many worlds there are in the process, above [`LOG`] how many cores with a log, and above
 /// [`PREEMPTIVE`] how many whose coroutines may have budgets.
@@ -145,6 +149,8 @@ pub(crate) struct World {
     own: RefCell<Vec<Rc<dyn Any>>>,
     pub(crate) is_ending: Cell<bool>,
     shelf: Shelf,
+    /// Those of its threads of which more was asked than what a coroutine has.
+    played: RefCell<Vec<Played>>,
 }
 
 /// What a world is like.
@@ -207,6 +213,7 @@ pub fn run(setup: Setup, main: impl FnOnce() + 'static) -> Result<Ending, CoresE
         own: RefCell::default(),
         is_ending: Cell::new(false),
         shelf: Shelf::default(),
+        played: RefCell::default(),
     };
     Ok(raw::enter(&world, || world.run(main)))
 }

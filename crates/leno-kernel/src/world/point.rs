@@ -80,6 +80,26 @@ pub(crate) fn wait_point() {
     }
 }
 
+/// A point in place of some time in which the calling code does nothing but look. Whether it was one: outside a world
+/// that time has to pass.
+#[inline(always)]
+pub(crate) fn listens() -> bool {
+    if !is_near() || !super::is_here() {
+        return false;
+    }
+    far_point(Next::Same);
+    true
+}
+
+/// A point between taking one that listens out of a line and ringing its bell. It may be inside of what must not be
+/// left halfway, so who is to exit goes on.
+#[inline(always)]
+pub(crate) fn ring_point() {
+    if is_near() {
+        raw::with(|world| raw::with_running(|inside| world.point(inside, Next::Same)));
+    }
+}
+
 #[cold]
 #[inline(never)]
 fn far_point(next: Next) {

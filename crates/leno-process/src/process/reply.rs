@@ -14,6 +14,7 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use leno_kernel::log::Operation;
+use leno_kernel::queue::Alone;
 use leno_kernel::{
     Name, Reason, Time, Waiter, Wake, deadline_in, exit, park_on, park_on_until, user, world,
 };
@@ -35,12 +36,8 @@ pub struct Answer<T> {
     slot: Option<Giver<Arc<About>, Waiting, Settled<T>>>,
 }
 
-/// Who waits for an answer.
-struct Waiting {
-    waiter: Waiter,
-    /// That it does, if it is a process.
-    note: Option<Waits>,
-}
+/// The code that waits for an answer, with the note that it does, if it is a process.
+type Waiting = Alone<Option<Waits>>;
 
 enum Settled<T> {
     Answered(T),
@@ -98,9 +95,10 @@ impl<T> Answer<T> {
     #[inline]
     fn settle(&mut self, settled: Settled<T>) {
         if let Some(slot) = self.slot.take()
-            && let Some(waiting) = slot.settle(settled, |waiting| drop(waiting.note.take()))
+            && let Some(waiting) =
+                slot.settle(settled, |waiting| drop(waiting.payload_mut().take()))
         {
-            waiting.waiter.wake();
+            waiting.wake();
         }
     }
 }
@@ -204,15 +202,15 @@ impl<T> Reply<T> {
             },
             Some(_) => None,
         };
-        let mut waiting = Waiting { waiter, note };
-        while let Err(back) = self.slot.leave(waiting) {
-            drop(back.note);
+        let mut waiting = Waiting::new(waiter, note);
+        while let Err(mut back) = self.slot.leave(waiting) {
+            drop(back.payload_mut().take());
             if let Some(result) = self.take() {
                 return result;
             }
             // It was awaited by another before, who is about to be woken: the result comes now.
             std::thread::yield_now();
-            waiting = Waiting { waiter: back.waiter, note: None };
+            waiting = back;
         }
         loop {
             if let Some(result) = self.take() {
@@ -249,7 +247,7 @@ impl<T> Future for Reply<T> {
             return Poll::Ready(result);
         }
         let waiter = Waiter::Waker(context.waker().clone());
-        let Err(back) = self.slot.leave(Waiting { waiter, note: None }) else {
+        let Err(back) = self.slot.leave(Waiting::new(waiter, None)) else {
             return Poll::Pending;
         };
         match self.take() {
@@ -260,7 +258,7 @@ impl<T> Future for Reply<T> {
             }
             None => {
                 // It is being settled, and perhaps another one is woken than who polls it now.
-                back.waiter.wake();
+                back.wake();
                 Poll::Pending
             }
         }

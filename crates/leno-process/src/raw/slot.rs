@@ -22,9 +22,9 @@
 //! 3. A taker that goes before says GONE, from OPEN or CLAIMED, and then touches nothing either.
 //! 4. Each change releases what was written before, and acquires what the other side wrote.
 //!
-//! Not a wait queue of the kernel, as other waits of this crate are: there is at most one that waits, which may be a
-//! future that moves, and with a lock, and a count of the two ends, an answer took about twice as long and the slot a
-//! third more memory.
+//! Not a wait queue of the kernel, as other waits of this crate are: there is at most one that waits
+//! ([`Alone`](leno_kernel::queue::Alone)), which may be a future that moves, and with a lock, and a count of the two ends,
+//! an answer took about twice as long and the slot a third more memory.
 
 use core::cell::UnsafeCell;
 use core::marker::PhantomData;

@@ -1,15 +1,16 @@
 //! A process that waits without the lock, and those who call it, under every schedule: there is a point before
-//! each of the process's looks at the words that they share, and each change of them. What callers do they do
-//! under the lock, in one step here; `tests/near.rs` has them on threads of their own. With a mistake planted (`LENO_PLANTED=asleep`,
-//! with `--cfg leno_planted`) these must find it; see `.ci/run`.
+//! each of the process's looks at the words that they share, and each change of them; and before those of callers that
+//! are on its thread. What other callers do they do under the lock, in one step here; `tests/near.rs` has them on threads
+//! of their own. With a mistake planted (`LENO_PLANTED=asleep` or `near`, with `--cfg leno_planted`) these must find it;
+//! see `.ci/run`.
 
 use core::cell::RefCell;
 use std::collections::VecDeque;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
 
 use leno_explore::{Explorer, thread};
-use leno_kernel::{LocalSystem, Name};
+use leno_kernel::{LocalSystem, Name, spawn_local};
 
 use super::super::group::Group;
 use super::{Look, Mailbox, Status};
@@ -87,5 +88,57 @@ fn m55_explored_nobody_is_idle_while_there_is_a_call() {
         mailbox.stop();
         calls.join().unwrap();
         runs.join().unwrap();
+    });
+}
+
+/// What the process does, in which order; `begun` is called by it first.
+fn serve_in_order(mailbox: &Mailbox<u32>, order: &Mutex<Vec<u32>>, begun: impl FnOnce()) {
+    mailbox.begin();
+    begun();
+    let calls = RefCell::default();
+    while let Look::Calls = mailbox.take(&calls) {
+        let taken: VecDeque<u32> = calls.take();
+        order.lock().unwrap().extend(taken);
+    }
+    assert!(mailbox.terminate().is_none());
+}
+
+#[test]
+fn m11_explored_calls_of_the_own_core_and_of_another_keep_their_order() {
+    explore(|| {
+        let (mailbox, group, _) = mailbox();
+        let order: Arc<Mutex<Vec<u32>>> = Arc::default();
+        let is_called = Arc::new(AtomicBool::new(false));
+        let (own, has_called) = (mailbox.clone(), is_called.clone());
+        let far = thread::spawn("far", move || {
+            own.post(|| 1).unwrap();
+            has_called.store(true, SeqCst);
+        });
+        let own = mailbox.clone();
+        let calls = move || {
+            assert!(own.near.is_own(), "calls of its core need no lock");
+            let is_later = is_called.load(SeqCst);
+            own.post(|| 2).unwrap();
+            own.post(|| 3).unwrap();
+            far.join().unwrap();
+            own.stop();
+            is_later
+        };
+        let system = LocalSystem::new();
+        let (own, served) = (mailbox.clone(), order.clone());
+        let is_later = system.spawn(move || {
+            let mut caller = None;
+            serve_in_order(&own, &served, || caller = Some(spawn_local(calls)));
+            caller.unwrap().join().unwrap()
+        });
+        system.run().unwrap();
+        let is_later = is_later.join().unwrap();
+        let order = std::mem::take(&mut *order.lock().unwrap());
+        let place = |call| order.iter().position(|served| *served == call).unwrap();
+        assert!(order.len() == 3 && place(2) < place(3), "{order:?}");
+        assert!(!is_later || place(1) < place(2), "{order:?}");
+        assert_eq!(mailbox.status(), Status::Terminated);
+        group.wait(false).unwrap();
+        group.wait(true).unwrap();
     });
 }
