@@ -70,8 +70,8 @@ impl Drop for Guard {
 /// Runs `f`, which may spawn coroutines that borrow from the calling one's frame. They run on the
 /// same core.
 ///
-/// When `f` returns, their ends are waited for, which starts those that are [`Start::Lazy`]; one that is
-/// [`Start::Idle`] has to be unparked by someone. When `f` panics, or when the calling coroutine is to
+/// When `f` returns, their ends are waited for, which starts those that are [`Start::Lazy`], at once if they are spawned while
+/// it waits; one that is [`Start::Idle`] has to be unparked by someone. When `f` panics, or when the calling coroutine is to
 /// exit meanwhile, they are made to exit first.
 ///
 /// # Blocking

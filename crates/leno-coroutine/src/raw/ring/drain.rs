@@ -31,7 +31,8 @@ enum Left {
 }
 
 impl Ring {
-    /// Ends all members but the initial one, which calls this, in the order they would have run.
+    /// Ends all members but the initial one, which calls this, in the order they would have run; after the others those whose
+    /// shared stack is occupied.
     /// Also returns what is to be raised then: the exit of a coroutine further out that came up
     /// meanwhile, or the first panic of a destructor of what a member had captured.
     pub(super) fn drain(&self) -> (Drained, Option<Panic>) {
