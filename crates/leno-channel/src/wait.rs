@@ -326,7 +326,7 @@ impl<T, F: Flavour> Channel<T, F> {
         // Wakes others first, once it stands in line. That may be user code, which may wait itself and take a wake
         // that is meant for this party: so it looks before it parks.
         let first = || {
-            wakes.wake();
+            wakes.wake_in_line();
             First::Look
         };
         self.await_room(exchange, waiter, left, first, Until::room(deadline))

@@ -48,7 +48,7 @@ pub(crate) struct Block {
     last_id: Cell<u64>,
     live: Cell<usize>,
     watching: Cell<bool>,
-    /// Whether it has had a stack that several coroutines share.
+    /// Whether it has had a stack that several coroutines share, or may have had one before this block.
     shares: Cell<bool>,
     units: Cell<i64>,
     slots: [Cell<*mut ()>; 6],
@@ -76,13 +76,16 @@ pub(crate) fn block() -> &'static Block {
 #[cold]
 #[inline(never)]
 fn first_use() -> &'static Block {
+    // When thread-locals are already being destroyed the guard cannot be set: the block leaks. It may be the second one of
+    // its thread, which has had such stacks with the first.
+    let is_late = GUARD.try_with(|_| ()).is_err();
     let thread: *mut Block = Box::into_raw(Box::new(Block {
         number: next_number(),
         next_id: Cell::new(0),
         last_id: Cell::new(0),
         live: Cell::new(0),
         watching: Cell::new(watch_all()),
-        shares: Cell::new(false),
+        shares: Cell::new(is_late),
         units: Cell::new(i64::MAX),
         slots: [const { Cell::new(core::ptr::null_mut()) }; 6],
         interrupts: Interrupts::new(),
@@ -90,8 +93,6 @@ fn first_use() -> &'static Block {
         cache: UnsafeCell::new(Cache::new()),
     }));
     switch::set_thread_slot(thread.cast_const().cast());
-    // When thread-locals are already being destroyed the guard cannot be set: the block leaks.
-    let _ = GUARD.try_with(|_| ());
     #[cfg(not(leno_baton))]
     crate::overflow::prepare_thread();
     // SAFETY: just made; freed at thread exit only.
@@ -209,7 +210,7 @@ impl Block {
         first
     }
 
-    /// Whether it has had a stack that several coroutines share.
+    /// Whether it may have had a stack that several coroutines share.
     #[inline(always)]
     pub(crate) fn shares_stacks(&self) -> bool {
         self.shares.get()

@@ -47,6 +47,15 @@ impl Wakes {
         }
     }
 
+    /// As [`Self::wake`], for code that stands in line and has nothing in hand: it may exit here.
+    pub(crate) fn wake_in_line(self) {
+        match self {
+            Wakes::One(waiter) => waiter.wake(),
+            Wakes::Many(waiters) => user::wake_all(waiters),
+            others => others.wake(),
+        }
+    }
+
     /// The same after a rendezvous: the policy says who goes on.
     pub(crate) fn wake_partner(self) {
         match self {

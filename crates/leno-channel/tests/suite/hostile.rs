@@ -14,6 +14,7 @@ use crate::support::{in_time, on_next_panic};
 use leno_channel::{
     Condition, Mutex, Select, Semaphore, Source, bounded, channel, join, shared, unbounded,
 };
+use leno_coroutine::ring;
 use leno_kernel::policy::{Choice, Fifo, Policy, Ready};
 use leno_kernel::{Co, LocalSystem, Options, System, Waiter};
 
@@ -441,5 +442,23 @@ fn one_that_stands_in_line_may_wait_there_again_in_a_waker() {
         // The first in line came first.
         assert_eq!((rx.recv(), rx.recv()), (Ok(1), Ok(2)));
         assert_eq!(both.join().unwrap(), Ok(()));
+    });
+}
+
+/// On a plain thread: if it did not exit there, it would block the thread.
+#[test]
+fn a_member_of_a_ring_that_is_ended_in_a_waker_of_its_send_waits_no_more() {
+    in_time(|| {
+        let (tx, rx) = shared::channel::<u32>();
+        let (_other, others) = shared::channel::<u32>();
+        let waker = waker_that(ring::yield_now);
+        let select = Select::new().join((&rx, &others), |_| ());
+        let mut joins = pin!(select.wait_async());
+        assert!(joins.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        let member = ring::spawn(move || tx.send(1).unwrap());
+        ring::yield_now();
+        assert!(!member.is_finished() && rx.waiting_senders().len() == 1);
+        ring::drain().unwrap();
+        assert!(member.is_finished() && rx.waiting_senders().is_empty());
     });
 }

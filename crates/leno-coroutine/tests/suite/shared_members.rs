@@ -4,6 +4,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use leno_context::control::hold_frames;
 use leno_coroutine::ring::{self, Member, RingError};
 use leno_coroutine::shared::Stacks;
 use leno_coroutine::{Builder, Coroutine, Local, State, Step, Suspender, list};
@@ -178,6 +179,41 @@ fn s38_whoever_is_in_the_middle_of_a_call_is_not_moved() {
     });
     let occupied = RingError::Occupied { member: "'inner'".into(), by: "'outer'".into() };
     assert_eq!(refused.take(), [occupied.clone(), occupied]);
+}
+
+/// Whether both are ended, the one that waits after the one that it is in the way of.
+#[test]
+fn a_member_that_another_one_is_in_the_way_of_is_ended_after_that() {
+    let (stacks, log) = (Stacks::new(1), Log::default());
+    let noted = |log: &Log, name: &'static str| {
+        let log = log.clone();
+        Noted(Box::new(move || log.borrow_mut().push(name.to_owned())))
+    };
+    ring::scope(|_| {
+        let (waits, moved) = (noted(&log, "waits"), noted(&log, "moved"));
+        spawn(&stacks, "waits", move || {
+            let _waits = waits;
+            // SAFETY: dropped when this function unwinds.
+            let _held = unsafe { hold_frames() };
+            ring::yield_now();
+        });
+        spawn(&stacks, "moved", move || {
+            let _moved = moved;
+            ring::yield_now();
+        });
+        ring::yield_now();
+        assert!(ring::try_yield_now().is_err(), "its stack is occupied");
+    });
+    assert_eq!(log.take().join(" "), "waits moved");
+}
+
+/// Does something when it is dropped.
+struct Noted(Box<dyn Fn()>);
+
+impl Drop for Noted {
+    fn drop(&mut self) {
+        (self.0)();
+    }
 }
 
 #[test]

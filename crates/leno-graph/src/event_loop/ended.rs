@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::{Wake, Waker};
 
-use leno_kernel::queue::{First, Guard, Next, Shared, Stage, WaitQueue};
+use leno_kernel::queue::{First, Guard, Left, Next, Shared, Stage, WaitQueue};
 use leno_kernel::{Reason, Time, Waiter, Wake as Woken, park, park_until, user};
 
 use super::Result;
@@ -45,23 +45,39 @@ impl Drop for Ended {
     }
 }
 
+/// The queue, locked.
+type Locked<'a> = Guard<'a, Shared, Queue, (), 1>;
+
+/// Ends the wait of the first in line.
+fn wake_first(mut queue: Locked<'_>) {
+    let first = queue.settle_first(0, Stage::Met, (), |_, ()| ());
+    drop(queue);
+    if let Ok(((), Some(sleeper))) = first {
+        sleeper.wake();
+    }
+}
+
+/// One that exits, or whose wait unwinds, does not look any more. If its wait was ended, what was added is for the next.
+fn leaves(queue: Locked<'_>, left: Left<()>) {
+    match left.stage {
+        Stage::Met => wake_first(queue),
+        Stage::Waiting | Stage::Refused => drop(queue),
+    }
+}
+
 impl Ended {
     pub(super) fn new() -> Ended {
         Ended { queue: WaitQueue::new(Queue::default()) }
     }
 
-    pub(super) fn lock(&self) -> Guard<'_, Shared, Queue, (), 1> {
+    pub(super) fn lock(&self) -> Locked<'_> {
         self.queue.lock()
     }
 
     pub(super) fn add(&self, add: impl FnOnce(&mut Queue)) {
         let mut queue = self.lock();
         add(&mut queue);
-        let first = queue.settle_first(0, Stage::Met, (), |_, ()| ());
-        drop(queue);
-        if let Ok(((), Some(sleeper))) = first {
-            sleeper.wake();
-        }
+        wake_first(queue);
     }
 
     /// Waits until something is added or it is `due`, unless `look` finds that it need not. Whether it is
@@ -90,8 +106,9 @@ impl Ended {
                 is_to_exit = woken == Woken::Exit;
                 if woken == Woken::Unparked { Next::Look } else { Next::Leave }
             };
-            drop(queue.wait(0, own, (), || First::Wait, next, |_, _| ()).0);
+            let (queue, left) = queue.wait(0, own, (), || First::Wait, next, leaves);
             if is_to_exit {
+                leaves(queue, left);
                 leno_kernel::exit();
             }
             return true;
@@ -143,5 +160,47 @@ impl Wake for NodeWaker {
                 queue.nodes.push(self.node);
             }
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::rc::Rc;
+
+    use leno_kernel::{LocalSystem, cancel, yield_now};
+
+    use super::{Ended, Look};
+
+    /// Two that run one loop: what an operation gave is looked at by the other, if the one that was woken for it exits.
+    #[test]
+    fn one_that_is_woken_and_exits_has_the_next_woken() {
+        let (system, ended) = (LocalSystem::new(), Rc::new(Ended::new()));
+        let found = Rc::new(Cell::new(0));
+        let mut both = (0..2).map(|_| {
+            let (ended, found) = (ended.clone(), found.clone());
+            system.spawn(move || {
+                ended.wait(
+                    None,
+                    |queue| if queue.nodes.is_empty() { Look::Wait } else { Look::Found },
+                );
+                found.set(found.get() + 1);
+            })
+        });
+        let (first, second) = (both.next().unwrap(), both.next().unwrap());
+        let is_found = {
+            let found = found.clone();
+            system.spawn(move || {
+                ended.add(|queue| queue.nodes.push(1));
+                cancel(first.co().expect("it waits"));
+                (0..3).for_each(|_| yield_now());
+                let is_found = found.get() == 1;
+                // If nobody has woken it, it goes on now.
+                ended.add(|queue| queue.nodes.push(2));
+                is_found
+            })
+        };
+        system.run().unwrap();
+        assert!(is_found.join().unwrap() && second.join().is_ok());
     }
 }

@@ -274,11 +274,21 @@ fn scope(cx: &Cx<'_>, x: u8, y: u8, z: u8) {
             }
             let (home, waits) = (Home::here(), Waits::default());
             let mark = waits.mark();
+            let sibling =
+                (plan % 8 == 7).then(|| (family.child(), Held::new(cx, plan.wrapping_add(2))));
             let made = s.spawn_with(&start(y.wrapping_add(turn)), move || {
                 home.enter();
                 let (_living, _waits) = (living, waits);
                 held.1.check();
                 body(&held.0, y, held.2);
+                if let Some((living, held)) = sibling {
+                    // The scope may wait already, and starts it then.
+                    drop(s.spawn_with(&start(2), move || {
+                        let _living = living;
+                        held.1.check();
+                        body(&held.0, y, held.2);
+                    }));
+                }
                 Untaken { held: Held::new(cx, plan.wrapping_add(1)), owner }
             });
             if let Ok(handle) = made {

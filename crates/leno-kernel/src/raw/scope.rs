@@ -49,6 +49,8 @@ struct Children {
     spawned: StateCell<Vec<Co>>,
     /// Those that start when someone first waits for them, as the scope does at its end.
     lazy: StateCell<Vec<Co>>,
+    /// Whether the scope waits for its children: then those that are lazy start as soon as they are spawned.
+    is_waiting: Cell<bool>,
     /// The first panic that nobody has taken.
     failed: Cell<Option<Panic>>,
 }
@@ -68,8 +70,8 @@ impl Drop for Guard {
 /// Runs `f`, which may spawn coroutines that borrow from the calling one's frame. They run on the
 /// same core.
 ///
-/// When `f` returns, their ends are waited for, which starts those that are [`Start::Lazy`]; one that is
-/// [`Start::Idle`] has to be unparked by someone. When `f` panics, or when the calling coroutine is to
+/// When `f` returns, their ends are waited for, which starts those that are [`Start::Lazy`], at once if they are spawned while
+/// it waits; one that is [`Start::Idle`] has to be unparked by someone. When `f` panics, or when the calling coroutine is to
 /// exit meanwhile, they are made to exit first.
 ///
 /// # Blocking
@@ -116,6 +118,7 @@ where
         alive: Cell::new(0),
         spawned: StateCell::default(),
         lazy: StateCell::default(),
+        is_waiting: Cell::new(false),
         failed: Cell::new(None),
     });
     let scope = Scope { children: children.clone(), scope: PhantomData, env: PhantomData };
@@ -202,6 +205,7 @@ impl Children {
     fn wait(&self, mut is_to_cancel: bool) -> Waited {
         let unwinds = Unwinds;
         let mut waited = Waited::default();
+        self.is_waiting.set(true);
         while self.alive.get() > 0 {
             let step = user::call(|| {
                 if core::mem::take(&mut is_to_cancel) {
@@ -393,6 +397,9 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         self.children.spawned.borrow_mut().push(co);
         if options.start == Start::Lazy {
             self.children.lazy.borrow_mut().push(co);
+            if self.children.is_waiting.get() {
+                self.children.start_lazy();
+            }
         }
         let handle = JoinHandle::new(packet, options.name.clone());
         let handle = Some(handle);

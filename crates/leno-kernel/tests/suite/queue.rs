@@ -1,6 +1,7 @@
 //! Coroutines, threads and futures at one wait queue.
 #![cfg(not(loom))]
 
+use std::any::Any;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
@@ -195,10 +196,9 @@ fn who_waits_is_seen_by_its_own_name_and_key() {
     assert_eq!(own.join().unwrap().0, seen.join().unwrap());
 }
 
-/// A wait lies in the frame of a coroutine on a shared stack, and calls user code: that cannot have the frame copied away.
-#[test]
-#[cfg_attr(leno_baton, ignore = "the thread backend has no shared stacks")]
-fn a_frame_on_a_shared_stack_stays_while_one_waits_in_it() {
+/// Makes two coroutines on one shared stack. The result has the first one wait in its frame and resume the second one
+/// meanwhile: that is refused, and the frame is not copied away.
+fn two_on_a_shared_stack() -> impl FnOnce() -> Box<dyn Any> {
     use leno_coroutine::shared::{SharedError, Stacks};
     use leno_coroutine::{Step, Suspender};
 
@@ -226,6 +226,47 @@ fn a_frame_on_a_shared_stack_stays_while_one_waits_in_it() {
     };
     // SAFETY: as above.
     let first = unsafe { stacks.coroutine(waits) }.unwrap();
-    assert_eq!(first.resume(()), Step::Finished(()));
-    assert_eq!(tokens.0.lock().pop(), Some(7));
+    move || {
+        assert_eq!(first.resume(()), Step::Finished(()));
+        assert_eq!(tokens.0.lock().pop(), Some(7));
+        Box::new((first, second, stacks))
+    }
+}
+
+/// A wait lies in the frame of a coroutine on a shared stack, and calls user code: that cannot have the frame copied away.
+#[test]
+#[cfg_attr(leno_baton, ignore = "the thread backend has no shared stacks")]
+fn a_frame_on_a_shared_stack_stays_while_one_waits_in_it() {
+    drop(two_on_a_shared_stack()());
+}
+
+/// What leno keeps of a thread is gone before the thread-locals that the thread used first.
+#[test]
+#[cfg_attr(leno_baton, ignore = "the thread backend has no shared stacks")]
+fn a_frame_on_a_shared_stack_stays_also_in_a_destructor_of_a_thread_local() {
+    use std::cell::Cell;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::mpsc::{Sender, channel};
+
+    type Check = (Box<dyn FnOnce() -> Box<dyn Any>>, Sender<bool>);
+    struct AtEnd(Cell<Option<Check>>);
+    impl Drop for AtEnd {
+        fn drop(&mut self) {
+            let (check, tell) = self.0.take().expect("it is set");
+            // What is left cannot be released any more.
+            let checked = catch_unwind(AssertUnwindSafe(check)).map(std::mem::forget);
+            tell.send(checked.is_ok()).unwrap();
+        }
+    }
+    thread_local!(static AT_END: AtEnd = const { AtEnd(Cell::new(None)) });
+
+    let (tell, told) = channel();
+    let thread = std::thread::spawn(move || {
+        AT_END.with(|end| {
+            // Only now the thread uses leno.
+            end.0.set(Some((Box::new(two_on_a_shared_stack()), tell)));
+        });
+    });
+    thread.join().unwrap();
+    assert!(told.recv().unwrap());
 }

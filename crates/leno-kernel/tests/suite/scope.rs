@@ -230,3 +230,20 @@ fn a_lazy_child_starts_when_its_scope_waits_for_it() {
     });
     assert_eq!(started, (1, 1));
 }
+
+#[test]
+fn a_lazy_child_of_a_scope_that_waits_starts_at_once() {
+    let started = run(|| {
+        let started = Cell::new(0);
+        let count = &started;
+        scope(|s| {
+            s.spawn(move || {
+                yield_now();
+                let lazy = Options::new().start(Start::Lazy);
+                drop(s.spawn_with(&lazy, move || count.set(count.get() + 1)).unwrap());
+            });
+        });
+        started.get()
+    });
+    assert_eq!(started, 1);
+}

@@ -128,6 +128,10 @@ impl<P: Process> Me<P> {
         process: &P,
         guard: &mut impl FnMut(&P, &P::Message) -> bool,
     ) -> Option<P::Message> {
+        // What is borrowed here must not be what another coroutine waits to add to.
+        if self.looks.get() {
+            self.refuse();
+        }
         let pending = self.pending.borrow();
         let mut is_open =
             |message: &P::Message| process.may_serve(message) && guard(process, message);

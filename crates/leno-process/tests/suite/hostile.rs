@@ -302,6 +302,57 @@ fn one_coroutine_at_a_time_serves_and_is_woken() {
     });
 }
 
+/// Waits for a second call, while another coroutine asks whether the first one can be served, and suspends meanwhile.
+struct Asked(u32);
+
+#[process]
+impl Asked {
+    #[entry]
+    fn add(&mut self, number: u32) -> u32 {
+        self.0 += number;
+        self.0
+    }
+
+    #[body]
+    fn wait(&mut self, me: &Me<Self>) {
+        leno_kernel::scope(|scope| {
+            let other = scope.spawn(|| {
+                assert_eq!(me.pending(), 1);
+                let suspends = |_: &Asked, _: &_| {
+                    (0..9).for_each(|_| yield_now());
+                    true
+                };
+                let asks = || me.exe_next_where(&mut Asked(0), suspends);
+                catch_unwind(AssertUnwindSafe(asks)).is_err()
+            });
+            let mut asked = 0;
+            assert!(me.exe_next_where(self, |_, _| {
+                asked += 1;
+                asked > 1
+            }));
+            self.0 += 100 * u32::from(other.join().unwrap());
+        });
+    }
+}
+
+#[test]
+fn a_process_that_waits_is_not_disturbed_by_a_guard_of_another_coroutine() {
+    apart!("a_process_that_waits_is_not_disturbed_by_a_guard_of_another_coroutine", || {
+        let system = LocalSystem::new();
+        let (asked, body) = Plan::new().prepare(Asked(0));
+        let first = asked.add(1).unwrap();
+        drop(system.spawn(move || body.run()));
+        let sums = system.spawn(move || {
+            // The process waits by now, and the other coroutine asks.
+            (0..5).for_each(|_| yield_now());
+            let second = asked.add(1).unwrap();
+            [first.wait(), second.wait()]
+        });
+        system.run().unwrap();
+        assert_eq!(sums.join().unwrap(), [Ok(1), Ok(102)]);
+    });
+}
+
 #[test]
 fn one_that_is_woken_for_nothing_takes_nobodys_room() {
     apart!("one_that_is_woken_for_nothing_takes_nobodys_room", || {

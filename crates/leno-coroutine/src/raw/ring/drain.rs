@@ -19,33 +19,55 @@ use crate::raw::exit::{self, Ended};
 use crate::raw::floor;
 use crate::raw::migrate::Claim;
 use crate::raw::shared::member as shared;
-use crate::ring::Drained;
+use crate::ring::{Drained, RingError};
 use crate::trace;
 
+/// Why a member was not ended.
+enum Left {
+    /// Another thread has taken it meanwhile.
+    Taken,
+    /// Another member is in the middle of a wait on its stack, and may end before it.
+    Occupied,
+}
+
 impl Ring {
-    /// Ends all members but the initial one, which calls this, in the order they would have run.
+    /// Ends all members but the initial one, which calls this, in the order they would have run; after the others those whose
+    /// shared stack is occupied.
     /// Also returns what is to be raised then: the exit of a coroutine further out that came up
     /// meanwhile, or the first panic of a destructor of what a member had captured.
     pub(super) fn drain(&self) -> (Drained, Option<Panic>) {
         let (mut drained, mut failed) = (Drained::default(), None);
+        // How many in a row could not have their turn, because another one waits in frames on their stack.
+        let mut refused = 0;
         let may_unwind = !cfg!(panic = "abort") && (self.at_thread_end || !thread::is_ending());
         let before = self.draining.replace(true);
         while let Some(member) = self.next() {
-            match self.end(member, may_unwind) {
-                Some(Ended::Gone(panic)) => {
+            let is_last_try = refused > self.queue().len();
+            match self.end(member, may_unwind, is_last_try) {
+                Ok(Ended::Gone(panic)) => {
+                    refused = 0;
                     drained.ended += 1;
                     failed = floor::first(failed, panic);
                 }
-                Some(Ended::Refused | Ended::CannotUnwind) => drained.leaked += 1,
-                None => {}
+                Ok(Ended::Refused | Ended::CannotUnwind) => drained.leaked += 1,
+                Err(Left::Occupied) => {
+                    refused += 1;
+                    self.queue().push_back(member);
+                }
+                Err(Left::Taken) => {}
             }
         }
         self.draining.set(before);
         (drained, failed)
     }
 
-    /// Ends a member; none if another thread has taken it meanwhile.
-    fn end(&self, member: NonNull<Control>, may_unwind: bool) -> Option<Ended> {
+    /// Ends a member, unless its stack is occupied. On the last try it gives that one up.
+    fn end(
+        &self,
+        member: NonNull<Control>,
+        may_unwind: bool,
+        is_last_try: bool,
+    ) -> Result<Ended, Left> {
         // SAFETY: live: it was in the queue.
         let block = unsafe { member.as_ref() };
         if block.state() == State::New {
@@ -56,32 +78,35 @@ impl Ring {
             if let Some(claim) = claim {
                 claim.finish();
             }
-            return Some(ended);
+            return Ok(ended);
         }
         if !may_unwind {
-            return Some(self.leave_suspended(block));
+            return Ok(self.leave_suspended(block));
         }
         let status = Status::of(block);
         let claim = (block.kind() == Kind::Migrant).then(|| Claim::of(block));
         let mut raised = None;
-        for _ in 0..EXIT_TRIES {
+        for tried in 0..EXIT_TRIES {
             // The exit of a coroutine further out may come up here: it waits until all have ended.
             match user::call(|| self.hop(member, code::EXIT)) {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => {
-                    return Some(self.give_up(block, error, Ended::CannotUnwind));
+                    if tried == 0 && !is_last_try && matches!(*error, RingError::Occupied { .. }) {
+                        return Err(Left::Occupied);
+                    }
+                    return Ok(self.give_up(block, error, Ended::CannotUnwind));
                 }
                 Err(panic) => raised = floor::first(raised, Some(panic)),
             }
             if status.is_finished() {
-                return Some(Ended::Gone(raised));
+                return Ok(Ended::Gone(raised));
             }
             // A migrant that has been left is offered to other threads.
             if claim.as_ref().is_some_and(|claim| !claim.take_back()) {
-                return None;
+                return Err(Left::Taken);
             }
         }
-        Some(self.give_up(block, exit::refused(block), Ended::Refused))
+        Ok(self.give_up(block, exit::refused(block), Ended::Refused))
     }
 
     /// Leaves a suspended member as it is, because it cannot be unwound in this build, or here.
