@@ -14,17 +14,21 @@ fn a_line_is_used_again_when_the_waits_of_those_before_were_ended() {
     let queue = Queue::new(State::new(false));
     let mut network = queue.lock();
     let line = network.lines.open();
-    assert!(settle(&mut network).is_empty());
+    let before = settle(&mut network).len();
     let node = network.link_on_heap(line.number(), thread(), ());
-    assert!(network.lines.poll(line, thread()).is_none());
+    let unused = network.lines.poll(line, thread());
     network.lines.close(line);
-    assert_ne!(network.lines.open(), line, "someone stands there");
-    assert_eq!(settle(&mut network).len(), 2);
-    assert_eq!(network.stage(node.handle()), Stage::Met);
-    assert_eq!(network.lines.open(), line);
-    assert!(network.is_empty(line.number()));
-    assert!(settle(&mut network).is_empty());
+    let other = network.lines.open();
+    let woken = settle(&mut network).len();
+    let stage = network.stage(node.handle());
+    let again = network.lines.open();
+    let is_empty = network.is_empty(line.number());
+    let after = settle(&mut network).len();
     drop(network);
+    assert!(unused.is_none());
+    assert_ne!(other, line, "someone stands there");
+    assert_eq!((before, woken, after), (0, 2, 0));
+    assert_eq!((stage, again, is_empty), (Stage::Met, line, true));
 }
 
 #[test]
@@ -45,8 +49,7 @@ fn an_operation_does_not_end_the_wait_that_it_begins() {
         },
     );
     assert!(raised.is_none());
-    let (own, guard) = (own.unwrap(), network.inner.lock());
-    assert_eq!(guard.stage(before.handle()), Stage::Met);
-    assert_eq!(guard.stage(own.handle()), Stage::Waiting);
-    drop(guard);
+    let own = own.unwrap();
+    let stages = [&before, &own].map(|node| network.inner.lock().stage(node.handle()));
+    assert_eq!(stages, [Stage::Met, Stage::Waiting]);
 }
