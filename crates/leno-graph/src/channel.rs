@@ -152,28 +152,26 @@ impl<T, S: Schedule> Channel<T, S> {
     /// Wakes these, and those after them, of the line to receive.
     #[inline(always)]
     pub(crate) fn wake_receivers(&self, woken: Woken<S::Ticket>) {
-        self.wake_line(woken, |state| &mut state.to_receive);
+        self.wake_line(woken, false);
     }
 
     /// Wakes these, and those after them, of the line to send.
     #[inline(always)]
     pub(crate) fn wake_senders_from(&self, woken: Woken<S::Ticket>) {
-        self.wake_line(woken, |state| &mut state.to_send);
+        self.wake_line(woken, true);
     }
 
     #[inline(always)]
-    fn wake_line(
-        &self,
-        mut woken: Woken<S::Ticket>,
-        line: fn(&mut State<T, S::Ticket>) -> &mut Vec<S::Ticket>,
-    ) {
+    fn wake_line(&self, mut woken: Woken<S::Ticket>, sends: bool) {
         while !woken.is_empty() {
             self.linked().wake(&woken);
             let left = woken.left();
             if left == 0 {
                 return;
             }
-            woken = Woken::first_of(line(&mut self.state()), left);
+            let mut state = self.state();
+            let line = if sends { &mut state.to_send } else { &mut state.to_receive };
+            woken = Woken::first_of(line, left);
         }
     }
 

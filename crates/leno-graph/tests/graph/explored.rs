@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use leno_channel::shared::bounded;
 use leno_explore::{Explorer, thread};
-use leno_graph::{Graph, NonDeterministic, Parallel, Side};
+use leno_graph::{Graph, Halt, NonDeterministic, Parallel, Side};
 use leno_io::net::{TcpListener, TcpStream};
 
 use crate::nodes::map;
@@ -214,6 +214,36 @@ fn p51_explored_the_first_answer_of_two_servers_counts_and_the_other_node_is_can
     assert!(expected.iter().filter(|outcome| seen.contains(outcome)).count() >= 3, "{seen:?}");
     assert!(seen.iter().any(|(first, _)| *first == "left"), "{seen:?}");
     assert!(seen.iter().any(|(first, _)| *first == "right"), "{seen:?}");
+}
+
+#[test]
+fn p57_explored_all_who_wait_outside_are_told_of_a_deadlock() {
+    let seen = outcomes(all(2), || {
+        let mut graph = Graph::deterministic().parallel(1);
+        let wires = [0, 1].map(|_| graph.channel::<u8>(1));
+        let [(to_b, from_a), (to_a, from_b)] = wires;
+        let order = Order::default();
+        let outlets = [(0, from_b, to_b), (1, from_a, to_a)].map(|(node, from, to)| {
+            let (out, seen) = graph.channel::<u8>(1);
+            let order = order.clone();
+            graph.node(["a", "b"][node], (from, to, out), move |cx, (from, to, _out)| {
+                order.comes(node);
+                // Each sends only what the other one has sent.
+                from.iter(cx).for_each(|n| _ = to.send(cx, n));
+            });
+            seen
+        });
+        let run = graph.build().unwrap();
+        let threads = outlets.map(|outlet| {
+            let outlet = run.outlet(outlet);
+            thread::spawn("waits", move || outlet.checked_receive())
+        });
+        for told in threads.map(|thread| thread.join().unwrap()) {
+            assert!(matches!(told, Err(Halt::Deadlock(_))), "{told:?}");
+        }
+        order.take()
+    });
+    assert_eq!(seen, [vec![0, 1], vec![1, 0]].into());
 }
 
 /// So many nodes send their numbers into one channel.
