@@ -181,7 +181,7 @@ fn s38_whoever_is_in_the_middle_of_a_call_is_not_moved() {
     assert_eq!(refused.take(), [occupied.clone(), occupied]);
 }
 
-/// Whether both are ended, the one that waits after the one that it is in the way of.
+/// Both are ended, first the one that is suspended in the middle of a wait and in the way of the other one.
 #[test]
 fn a_member_that_another_one_is_in_the_way_of_is_ended_after_that() {
     let (stacks, log) = (Stacks::new(1), Log::default());
