@@ -1,7 +1,8 @@
 //! leno in the benches of timers.
 
 use leno::channel::{after, channel};
-use leno::kernel::{Alarm, LocalSystem, deadline_in, sleep};
+use leno::kernel::layer::{Alarm, deadline_in};
+use leno::kernel::{LocalSystem, sleep};
 
 use crate::bench::spawn::expected;
 use crate::bench::timers::{FAR, Naps, SLEEPERS, far};

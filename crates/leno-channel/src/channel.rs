@@ -1,7 +1,8 @@
 //! A channel: a wait queue whose state is an exchange, and how to make one.
 
+use leno_kernel::layer::{Sign, world};
 use leno_kernel::log::{self, Operation, What};
-use leno_kernel::{Name, Object, Sign, world};
+use leno_kernel::{Name, Object};
 
 use crate::exchange::{Exchange, Lines, Own, Side, State as Stored, UNBOUNDED};
 use crate::flavour::{Flavour, Local, Shared};
@@ -39,7 +40,7 @@ impl<T, F: Flavour> Channel<T, F> {
         if F::SHARED {
             world::point(operation, Some(self.object));
         } else {
-            leno_kernel::count_operation();
+            leno_kernel::layer::count_operation();
         }
         log::call_by_name(&self.sign);
         log::add(|| What::Begins(operation, self.object));
@@ -106,7 +107,7 @@ impl<T, F: Flavour> Channel<T, F> {
         own: Option<&Ticket>,
     ) -> Exchange<'a, T, F> {
         exchange.prefer(None);
-        if !leno_kernel::has_policy() {
+        if !leno_kernel::layer::has_policy() {
             return exchange;
         }
         let mut question = exchange.question(side, own);

@@ -11,8 +11,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use leno_context::Here;
-use leno_kernel::queue::Lock;
-pub use leno_kernel::queue::{Local, Shared};
+use leno_kernel::layer::queue::Lock;
+pub use leno_kernel::layer::queue::{Local, Shared};
 use leno_kernel::{Object, Waiter};
 
 /// [`Local`] or [`Shared`].

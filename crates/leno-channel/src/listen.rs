@@ -18,7 +18,7 @@
 
 use std::sync::Arc;
 
-use leno_kernel::bell::Bell;
+use leno_kernel::layer::bell::Bell;
 use leno_kernel::{Co, Reason, Waiter};
 
 use crate::channel::Channel;
@@ -67,7 +67,7 @@ impl<T, F: Flavour> Channel<T, F> {
         reason: Why,
     ) -> Result<T, Failure> {
         let first = || {
-            leno_kernel::listen_at(bell);
+            leno_kernel::layer::listen_at(bell);
             First::LookAs(Waiter::Co(co))
         };
         let waiter = Waiter::Thread(bell.clone());
@@ -85,7 +85,7 @@ impl<T, F: Flavour> Channel<T, F> {
         value: T,
     ) -> Result<(), (Failure, T)> {
         let first = || {
-            leno_kernel::listen_at(bell);
+            leno_kernel::layer::listen_at(bell);
             First::LookAs(Waiter::Co(co))
         };
         self.await_room(
@@ -102,7 +102,7 @@ impl<T, F: Flavour> Exchange<'_, T, F> {
     /// What a coroutine should listen at before it parks here, if it should.
     #[inline(always)]
     pub(crate) fn bell_to_listen_at(&mut self) -> Option<Arc<Bell>> {
-        if self.luck.is_to_be_tried() { leno_kernel::bell_to_listen_at() } else { None }
+        if self.luck.is_to_be_tried() { leno_kernel::layer::bell_to_listen_at() } else { None }
     }
 }
 

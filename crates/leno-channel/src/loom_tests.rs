@@ -11,7 +11,7 @@ use loom::future::block_on;
 use loom::thread;
 
 use leno_kernel::Waiter;
-use leno_kernel::bell::Bell;
+use leno_kernel::layer::bell::Bell;
 
 use crate::exchange::{First, Next, Stage};
 use crate::shared::{bounded, channel};

@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use leno_kernel::Waiter;
-use leno_kernel::bell::Bell;
+use leno_kernel::layer::bell::Bell;
 
 use crate::exchange::First;
 use crate::flavour::Flavour;

@@ -3,8 +3,9 @@
 use core::fmt;
 use core::time::Duration;
 
+use leno_kernel::layer::deadline_in;
 use leno_kernel::log::Operation;
-use leno_kernel::{Name, Object, Reason, deadline_in};
+use leno_kernel::{Name, Object, Reason};
 
 use crate::channel::{Channel, State};
 use crate::error::{RecvError, RecvTimeoutError, TryRecvError};

@@ -7,8 +7,8 @@ use core::fmt;
 use core::pin::Pin;
 use core::task::{Context, Poll};
 
+use leno_kernel::layer::user;
 use leno_kernel::log::Operation;
-use leno_kernel::user;
 
 use crate::channel::Channel;
 use crate::error::RecvError;

@@ -3,8 +3,9 @@
 use core::fmt;
 use core::time::Duration;
 
+use leno_kernel::layer::deadline_in;
 use leno_kernel::log::Operation;
-use leno_kernel::{Name, Object, deadline_in};
+use leno_kernel::{Name, Object};
 
 use crate::channel::{Channel, State};
 use crate::error::{SendError, SendTimeoutError, TrySendError};
@@ -236,7 +237,8 @@ macro_rules! about {
 
         impl<T, F: Flavour> fmt::Debug for $end<T, F> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                let _held = leno_kernel::is_planted("show-locked").then(|| self.channel.lock());
+                let _held =
+                    leno_kernel::layer::is_planted("show-locked").then(|| self.channel.lock());
                 write!(f, concat!(stringify!($end), "({})"), self.label())
             }
         }

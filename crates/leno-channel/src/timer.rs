@@ -6,7 +6,8 @@
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use core::time::Duration;
 
-use leno_kernel::{Object, Time, Waiter, deadline_in, now};
+use leno_kernel::layer::deadline_in;
+use leno_kernel::{Object, Time, Waiter, now};
 
 use crate::Label;
 use crate::error::{RecvError, RecvTimeoutError, TryRecvError};

@@ -7,7 +7,7 @@
 //! policy does, gives up.
 //!
 //! At a shared channel with room for a batch, a caller that finds nothing listens first: see
-//! [`leno_kernel::listen`]. At others it listens once it stands in line (`listen.rs`).
+//! [`leno_kernel::layer::listen`]. At others it listens once it stands in line (`listen.rs`).
 //!
 //! A caller that finds a partner and could have waited lets the policy say which of the two goes on. The
 //! `try_` forms, futures and destructors never do: nobody expects that others run meanwhile.
@@ -87,7 +87,7 @@ impl<T, F: Flavour> Channel<T, F> {
         if let Some((value, relieved)) = exchange.take_quick() {
             drop(exchange);
             if let Some(co) = relieved {
-                leno_kernel::unpark_partner(co);
+                leno_kernel::layer::unpark_partner(co);
             }
             return Ok(value);
         }
@@ -96,7 +96,7 @@ impl<T, F: Flavour> Channel<T, F> {
             return self.receive_streamed(reason);
         }
         if exchange.has_nothing()
-            && let Some(co) = leno_kernel::current_stack()
+            && let Some(co) = leno_kernel::layer::current_stack()
         {
             if F::SHARED
                 && deadline.is_none()
@@ -119,14 +119,14 @@ impl<T, F: Flavour> Channel<T, F> {
     #[track_caller]
     fn receive_streamed(&self, reason: Why) -> Result<T, Failure> {
         let mut taken = None;
-        leno_kernel::listen(|| {
+        leno_kernel::layer::listen(|| {
             let mut exchange = self.lock();
             taken = exchange.take_quick();
             taken.is_some() || !exchange.has_nothing()
         });
         if let Some((value, relieved)) = taken {
             if let Some(co) = relieved {
-                leno_kernel::unpark_partner(co);
+                leno_kernel::layer::unpark_partner(co);
             }
             return Ok(value);
         }
@@ -152,9 +152,9 @@ impl<T, F: Flavour> Channel<T, F> {
             Taken::Closed => return Err(Failure::Closed),
             Taken::Empty | Taken::Busy => {}
         }
-        if leno_kernel::is_planted("atomic") {
+        if leno_kernel::layer::is_planted("atomic") {
             drop(exchange);
-            leno_kernel::world::point(Operation::Receive, Some(self.object));
+            leno_kernel::layer::world::point(Operation::Receive, Some(self.object));
             exchange = self.lock();
         }
         let Some(waiter) = self.try_waiter(deadline) else {
@@ -250,7 +250,7 @@ impl<T, F: Flavour> Channel<T, F> {
             Ok(fed) => {
                 drop(exchange);
                 if let Some(co) = fed {
-                    leno_kernel::unpark_partner(co);
+                    leno_kernel::layer::unpark_partner(co);
                 }
                 return Ok(());
             }
@@ -262,7 +262,7 @@ impl<T, F: Flavour> Channel<T, F> {
         }
         if exchange.has_no_way()
             && exchange.has_nobody(Side::Joiners)
-            && let Some(co) = leno_kernel::current_stack()
+            && let Some(co) = leno_kernel::layer::current_stack()
         {
             if F::SHARED
                 && deadline.is_none()
@@ -285,7 +285,7 @@ impl<T, F: Flavour> Channel<T, F> {
     #[inline(never)]
     #[track_caller]
     fn send_streamed(&self, value: T) -> Result<(), (Failure, T)> {
-        leno_kernel::listen(|| self.lock().has_much_room());
+        leno_kernel::layer::listen(|| self.lock().has_much_room());
         self.send_slowly(self.lock(), value, None)
     }
 
@@ -372,8 +372,10 @@ impl<T, F: Flavour> Channel<T, F> {
     #[inline(always)]
     fn park(&self, reason: Why, deadline: Option<Time>) -> Wake {
         match deadline {
-            None => leno_kernel::park_on(reason(self.object), &self.sign),
-            Some(deadline) => leno_kernel::park_on_until(reason(self.object), &self.sign, deadline),
+            None => leno_kernel::layer::park_on(reason(self.object), &self.sign),
+            Some(deadline) => {
+                leno_kernel::layer::park_on_until(reason(self.object), &self.sign, deadline)
+            }
         }
     }
 
@@ -389,7 +391,7 @@ impl<T, F: Flavour> Channel<T, F> {
     fn try_waiter(&self, deadline: Option<Time>) -> Option<Waiter> {
         let waiter = match Waiter::try_current() {
             Ok(waiter) => waiter,
-            Err(_) if leno_kernel::is_planted("hook-locked") => Waiter::current(),
+            Err(_) if leno_kernel::layer::is_planted("hook-locked") => Waiter::current(),
             Err(_) => return None,
         };
         let is_stuck = !F::SHARED && deadline.is_none() && matches!(waiter, Waiter::Thread(_));

@@ -126,7 +126,7 @@ fn nor_does_a_rendezvous_or_a_thread_that_selects() {
     let thread = std::thread::spawn(move || asked.iter().for_each(|()| tx.send(1).unwrap()));
     let (_other, from) = shared::channel::<u8>();
     // What a thread needs once, when it first sleeps.
-    let soon = leno_kernel::deadline_in(std::time::Duration::from_millis(1));
+    let soon = leno_kernel::layer::deadline_in(std::time::Duration::from_millis(1));
     leno_kernel::park_until(leno_kernel::Reason::Passive, soon);
     let count = allocations(|| {
         ask.send(()).unwrap();

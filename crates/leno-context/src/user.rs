@@ -66,7 +66,7 @@ impl Panic {
 
     /// Whether it is an exit, of any coroutine, in code that a coroutine runs. It need not be the exit of that one: an
     /// exit that was caught elsewhere and raised again here is to count as a panic like any other. Code that passes
-    /// exits on asks `leno_coroutine::floor::is_exit_here`, or `leno_kernel::user::is_exit`, which tell them apart.
+    /// exits on asks `leno_coroutine::floor::is_exit_here`, or `leno_kernel::layer::user::is_exit`, which tell them apart.
     pub fn is_exit(&self) -> bool {
         !control::current().is_null() && unwind::is_exit(self.payload())
     }

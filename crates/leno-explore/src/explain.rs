@@ -3,8 +3,8 @@
 //! A schedule is worth telling only if it fails each time. If it does not, something decides that leno
 //! does not, and that is what is told.
 
+use leno_kernel::layer::world::Trouble;
 use leno_kernel::policy::{ChoiceLog, Decision};
-use leno_kernel::world::Trouble;
 
 use crate::explorer::{Explorer, Program, Run};
 use crate::failure::{Failure, Found};

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use leno_context::last_words;
 use leno_context::user::Panic;
+use leno_kernel::layer::world::{self, Setup, Trouble};
 use leno_kernel::log::Log;
 use leno_kernel::policy::{ChoiceLog, Decision};
-use leno_kernel::world::{self, Setup, Trouble};
 
 use crate::environment;
 use crate::explain::{Seen, explain};

@@ -2,9 +2,9 @@
 
 use core::fmt;
 
+use leno_kernel::layer::world::Trouble;
 use leno_kernel::log::Log;
 use leno_kernel::policy::ChoiceLog;
-use leno_kernel::world::Trouble;
 
 use crate::tell::tell;
 

@@ -5,7 +5,7 @@ use std::panic;
 use std::rc::Rc;
 use std::sync::Once;
 
-use leno_kernel::world;
+use leno_kernel::layer::world;
 
 use crate::monitor::Heats;
 

@@ -53,7 +53,7 @@ pub mod thread;
 
 pub use explorer::{Explorer, Summary};
 pub use failure::Failure;
-pub use leno_kernel::world::Trouble;
+pub use leno_kernel::layer::world::Trouble;
 pub use monitor::Monitor;
 
 /// Runs a program under a thousand schedules: half of them drawn by lot at every choice, half with

@@ -1,8 +1,8 @@
 //! Between a world and a strategy: writes down what was decided, and watches the monitors.
 
+use leno_kernel::layer::world::{Driver, Step, Trouble};
 use leno_kernel::log::Operation;
 use leno_kernel::policy::{Choice, ChoiceLog, Decided, Decision};
-use leno_kernel::world::{Driver, Step, Trouble};
 use leno_kernel::{Co, Object};
 
 use crate::monitor::Heats;

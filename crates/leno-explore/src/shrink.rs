@@ -4,8 +4,8 @@
 //! So what is tried is to take the first at some decisions, and to leave some out, in ever smaller
 //! pieces, as long as the run fails in the same way.
 
+use leno_kernel::layer::world::Trouble;
 use leno_kernel::policy::Decision;
-use leno_kernel::world::Trouble;
 
 use crate::explorer::{Explorer, Program};
 

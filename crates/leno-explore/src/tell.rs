@@ -2,9 +2,10 @@
 
 use core::panic::Location;
 
+use leno_kernel::Reason;
+use leno_kernel::layer::world;
 use leno_kernel::log::{self, Event, Log, Operation, What};
 use leno_kernel::policy::Why;
-use leno_kernel::{Reason, world};
 
 /// How marks of this crate begin: they are not words of the program.
 const OWN: &str = "@ ";

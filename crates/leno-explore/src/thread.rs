@@ -3,7 +3,7 @@
 use core::panic::Location;
 use core::time::Duration;
 
-use leno_kernel::world;
+use leno_kernel::layer::world;
 use leno_kernel::{JoinHandle, Name};
 
 use crate::tell;

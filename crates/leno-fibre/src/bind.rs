@@ -12,7 +12,7 @@ use core::marker::PhantomData;
 use core::ops::Deref;
 
 use leno_kernel::Co;
-use leno_kernel::ledger::Knower;
+use leno_kernel::layer::ledger::Knower;
 
 use crate::{Cx, In, Out};
 

@@ -2,7 +2,7 @@
 
 use leno_channel::Named;
 use leno_kernel::Name;
-use leno_kernel::ledger::Side;
+use leno_kernel::layer::ledger::Side;
 
 use crate::scheduler::Scheduler;
 use crate::wire::{Hold, Wire};

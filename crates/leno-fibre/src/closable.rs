@@ -5,14 +5,14 @@
 //! when all who could write are gone or removed, its reader gets the close instead of starving.
 //!
 //! So its reader is not removed together with those who could write to it. In a circle they are
-//! removed, which is the close; see `leno_kernel::ledger`. A circle of readers that all wait to be
+//! removed, which is the close; see `leno_kernel::layer::ledger`. A circle of readers that all wait to be
 //! told stays, and is reported: were one told, it would go on, and could write to another that has
 //! been told that nobody will.
 
 use core::fmt;
 
 use leno_channel::RecvError;
-use leno_kernel::ledger::Knower;
+use leno_kernel::layer::ledger::Knower;
 
 use crate::bind::Ends;
 use crate::scheduler::Doing;

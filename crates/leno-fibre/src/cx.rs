@@ -27,7 +27,7 @@ pub struct Cx<'f> {
 impl<'f> Cx<'f> {
     /// That of the running coroutine, which is a fibre from now on.
     pub(crate) fn enter(scheduler: Rc<Scheduler>, held: Option<Held>) -> Cx<'f> {
-        let co = leno_kernel::current_stack().expect("a fibre has a stack");
+        let co = leno_kernel::layer::current_stack().expect("a fibre has a stack");
         Cx { co, scheduler, held, brand: PhantomData }
     }
 
@@ -108,7 +108,7 @@ impl<'f> Cx<'f> {
     #[track_caller]
     pub fn sweep(&self) -> usize {
         self.check();
-        leno_kernel::ledger::sweep()
+        leno_kernel::layer::ledger::sweep()
     }
 
     /// Every fibre and channel of this run, as they are now.
@@ -138,7 +138,7 @@ impl<'f> Cx<'f> {
     #[inline(always)]
     #[track_caller]
     pub(crate) fn check(&self) {
-        let current = leno_kernel::current_stack();
+        let current = leno_kernel::layer::current_stack();
         if current != Some(self.co) {
             self.refuse(current);
         }

@@ -3,7 +3,7 @@
 use core::fmt;
 
 use leno_channel::{Label, Receiver, RecvError, Who};
-use leno_kernel::ledger::Knower;
+use leno_kernel::layer::ledger::Knower;
 use leno_kernel::{Object, Outcome};
 
 use crate::Cx;
@@ -111,7 +111,7 @@ impl<T: 'static> Ends for In<T> {
 #[cold]
 #[track_caller]
 pub(crate) fn starve(cx: &Cx<'_>, error: &RecvError) -> ! {
-    leno_kernel::exit_as(Outcome::Starved);
+    leno_kernel::layer::exit_as(Outcome::Starved);
     panic!("fibre {} cannot read: {error}, and its own stack unwinds already", cx.co())
 }
 

@@ -3,7 +3,7 @@
 use core::fmt;
 
 use leno_channel::{Label, SendError, Sender, Who};
-use leno_kernel::ledger::Knower;
+use leno_kernel::layer::ledger::Knower;
 use leno_kernel::{Object, Outcome};
 
 use crate::Cx;
@@ -131,7 +131,7 @@ fn block<T>(cx: &Cx<'_>, error: SendError<T>) -> ! {
     let text = error.to_string();
     // A value of the user's is dropped while its fibre can still wait, and not by the unwinding.
     drop(error);
-    leno_kernel::exit_as(Outcome::Blockaged);
+    leno_kernel::layer::exit_as(Outcome::Blockaged);
     panic!("fibre {} cannot write: {text}, and its own stack unwinds already", cx.co())
 }
 

@@ -7,7 +7,7 @@
 
 use core::fmt;
 
-use leno_kernel::ledger::Knower;
+use leno_kernel::layer::ledger::Knower;
 
 use crate::bind::{Bind, Ends};
 use crate::{Cx, In, Out, channel};

@@ -53,7 +53,7 @@ struct Channels {
 impl Scheduler {
     /// That of the run which runs the calling code.
     pub(crate) fn current() -> Option<Rc<Scheduler>> {
-        leno_kernel::lodger()?.downcast().ok()
+        leno_kernel::layer::lodger()?.downcast().ok()
     }
 
     /// Calls `f` while a new scheduler for `system` is current.

@@ -15,7 +15,7 @@ use std::rc::Rc;
 
 use leno_context::user::StateCell;
 use leno_kernel::Object;
-use leno_kernel::ledger::{Book, End, Knower, Side};
+use leno_kernel::layer::ledger::{Book, End, Knower, Side};
 
 /// What all ends of a channel share.
 pub(crate) struct Wire {

@@ -3,7 +3,7 @@
 use core::fmt;
 use std::collections::HashMap;
 
-use leno_kernel::ledger::Knower;
+use leno_kernel::layer::ledger::Knower;
 use leno_kernel::report::Alive;
 use leno_kernel::{Co, Object, Reason, State};
 

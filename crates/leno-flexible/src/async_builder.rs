@@ -3,7 +3,7 @@
 use core::fmt;
 use std::sync::Arc;
 
-use leno_kernel::user;
+use leno_kernel::layer::user;
 
 use crate::async_me::AsyncMe;
 use crate::call::{AnyCall, typed};

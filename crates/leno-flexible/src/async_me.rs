@@ -13,7 +13,7 @@ use crate::shared::{Shared, raise};
 use crate::table::{Id, Leave};
 use crate::turn::{self, End};
 use crate::{AsyncBuilder, Flexible, Party, Refusal};
-use leno_kernel::user::{Locked, lock};
+use leno_kernel::layer::user::{Locked, lock};
 
 /// What [`Me`](crate::Me) is to a body with a stack, for one that is a future: what only it can do.
 ///

@@ -4,7 +4,7 @@ use core::fmt;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 
-use leno_kernel::user;
+use leno_kernel::layer::user;
 
 use crate::call::{AnyCall, typed};
 use crate::policy::Serve;

@@ -21,7 +21,7 @@
 //!
 //! What checks it: the explored tests, with `LENO_PLANTED=call-look`, a caller that does not look at W2.
 //!
-//! A future owns its call and cannot borrow from it, so it has no node in the [line](leno_kernel::queue): its waker is in
+//! A future owns its call and cannot borrow from it, so it has no node in the [line](leno_kernel::layer::queue): its waker is in
 //! the state of the queue, under the same lock. There is one at most, as only the future that has made the call polls for
 //! it.
 
@@ -31,8 +31,9 @@ use core::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::Arc;
 use std::task::Waker;
 
-use leno_kernel::queue::{First, Guard, Next, Shared, Stage, WaitQueue};
-use leno_kernel::{Waiter, Wake, user};
+use leno_kernel::layer::queue::{First, Guard, Next, Shared, Stage, WaitQueue};
+use leno_kernel::layer::user;
+use leno_kernel::{Waiter, Wake};
 
 use crate::{CallError, Refusal};
 

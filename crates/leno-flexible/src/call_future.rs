@@ -6,7 +6,7 @@ use core::task::{Context, Poll};
 use std::sync::Arc;
 use std::task::Waker;
 
-use leno_kernel::user::Panic;
+use leno_kernel::layer::user::Panic;
 
 use crate::call::{Call, refused};
 use crate::shared::raise;

@@ -4,7 +4,7 @@ use core::any::Any;
 use core::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use leno_kernel::user::{Panic, lock};
+use leno_kernel::layer::user::{Panic, lock};
 
 use crate::{Party, State};
 

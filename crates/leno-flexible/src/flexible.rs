@@ -5,11 +5,9 @@ use core::marker::PhantomData;
 use core::time::Duration;
 use std::sync::Arc;
 
-use leno_kernel::user::{self, Panic};
-use leno_kernel::{
-    Object, Reason, Sign, Time, Waiter, Wake, can_park, deadline_in, exit, listen, now, park_on,
-    park_on_until, world,
-};
+use leno_kernel::layer::user::{self, Panic};
+use leno_kernel::layer::{Sign, deadline_in, listen, park_on, park_on_until, world};
+use leno_kernel::{Object, Reason, Time, Waiter, Wake, can_park, exit, now};
 
 use crate::call::{AnyCall, Call, Types, refused};
 use crate::call_future::CallFuture;

@@ -44,8 +44,9 @@ use core::task::{Context, Poll};
 use std::sync::{Arc, Weak};
 use std::task::{Wake, Waker};
 
-use leno_kernel::user::{self, Panic};
-use leno_kernel::{Time, help, now, world};
+use leno_kernel::layer::user::{self, Panic};
+use leno_kernel::layer::world;
+use leno_kernel::{Time, help, now};
 
 use crate::call::AnyCall;
 use crate::shared::{Shared, raise};

@@ -4,7 +4,8 @@ use core::fmt;
 use core::marker::PhantomData;
 use std::sync::Arc;
 
-use leno_kernel::{can_park, current_stack};
+use leno_kernel::can_park;
+use leno_kernel::layer::current_stack;
 
 use crate::builder::Builder;
 use crate::call::{AnyCall, Types, typed};

@@ -4,7 +4,8 @@ use core::fmt;
 use std::sync::Arc;
 use std::thread::Thread;
 
-use leno_kernel::{Co, Name, who};
+use leno_kernel::layer::who;
+use leno_kernel::{Co, Name};
 
 /// Who has called or kicked a coroutine.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

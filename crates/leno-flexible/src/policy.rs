@@ -5,7 +5,7 @@
 //! 16 times. A [`Schedule`] that panics stops its system. A [`Serve`] that panics is removed: the first request is
 //! served, and the operation after which it was asked raises the panic, or the failure hook of the process is told if
 //! that was scheduling. By default both are first come, first
-//! served, which is fair; under [exploration](leno_kernel::world) the driver decides.
+//! served, which is fair; under [exploration](leno_kernel::layer::world) the driver decides.
 
 use core::cmp::Reverse;
 use std::sync::Arc;

@@ -19,11 +19,9 @@ use std::task::{Wake as StdWake, Waker};
 
 use leno_context::last_words;
 use leno_context::stack::StackSize;
-use leno_kernel::user;
-use leno_kernel::{
-    Back, Co, Options, Reason, Sink, Waiter, Wake, attach, cancel, current_stack, exit, listen,
-    park,
-};
+use leno_kernel::layer::user;
+use leno_kernel::layer::{current_stack, listen};
+use leno_kernel::{Back, Co, Options, Reason, Sink, Waiter, Wake, attach, cancel, exit, park};
 
 use crate::call::AnyCall;
 use crate::shared::{Shared, raise};

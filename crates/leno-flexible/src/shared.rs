@@ -6,18 +6,17 @@ use std::sync::atomic::{
 };
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use leno_kernel::layer::user::{self, Panic};
+use leno_kernel::layer::{choose, current_stack, world};
 use leno_kernel::log::Operation;
 use leno_kernel::policy::{Candidate, Choice, ChoiceKind};
-use leno_kernel::user::{self, Panic};
-use leno_kernel::{
-    Co, Object, Reason, Time, Waiter, Wake, choose, current_stack, exit, park, park_until, world,
-};
+use leno_kernel::{Co, Object, Reason, Time, Waiter, Wake, exit, park, park_until};
 
 use crate::call::AnyCall;
 use crate::party::Outsider;
 use crate::table::{Asker, Caller, Id, Leavings, Next, Question, Requester, Table, Undecided};
 use crate::{Failure, Refusal, helm, turn};
-use leno_kernel::user::{Locked, lock};
+use leno_kernel::layer::user::{Locked, lock};
 
 /// Is told of failures that reach no caller.
 pub(crate) type Hook = dyn Fn(Failure) + Send + Sync;
@@ -83,7 +82,7 @@ impl Drop for InOperation<'_> {
 
 /// Wakes and drops what an operation leaves; with an exit that this has raised, which goes on when everything is done.
 fn see_to(leavings: Leavings) -> Option<Panic> {
-    if leno_kernel::is_planted("threadless-stops") {
+    if leno_kernel::layer::is_planted("threadless-stops") {
         leavings.see_to();
         return None;
     }
@@ -460,7 +459,7 @@ impl Shared {
     pub(crate) fn report(&self, failure: Failure) -> Option<Panic> {
         match &self.hook {
             Some(hook) => {
-                if leno_kernel::is_planted("helper-dies") {
+                if leno_kernel::layer::is_planted("helper-dies") {
                     hook(failure);
                     return None;
                 }

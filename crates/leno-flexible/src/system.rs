@@ -74,7 +74,7 @@ impl SystemBuilder {
     /// another one, who is telling it at that moment. It must not operate on the system, and gets a panic if it
     /// does; it may look at it, for example by [`System::snapshot`]. If it panics, it is told nothing any more,
     /// and the operation after which it was called raises the panic; if that was scheduling, the failure hook of
-    /// the process is told ([`user::on_failure`](leno_kernel::user::on_failure)). Events wait in memory while it
+    /// the process is told ([`user::on_failure`](leno_kernel::layer::user::on_failure)). Events wait in memory while it
     /// does not return.
     ///
     /// # Examples
@@ -121,7 +121,7 @@ impl SystemBuilder {
     /// [`System::failures`].
     ///
     /// If it panics itself, a system without a home core tells the failure hook of the process
-    /// ([`user::on_failure`](leno_kernel::user::on_failure)), and goes on; on a home core that is in
+    /// ([`user::on_failure`](leno_kernel::layer::user::on_failure)), and goes on; on a home core that is in
     /// [`System::failures`].
     pub fn on_failure(mut self, f: impl Fn(Failure) + Send + Sync + 'static) -> SystemBuilder {
         self.hook = Some(Box::new(f));

@@ -23,8 +23,9 @@ use core::cell::RefCell;
 use std::sync::Arc;
 use std::task::Waker;
 
-use leno_kernel::user::{self, Panic};
-use leno_kernel::{Co, who};
+use leno_kernel::Co;
+use leno_kernel::layer::user::{self, Panic};
+use leno_kernel::layer::who;
 
 use crate::call::AnyCall;
 use crate::raw::place::Place;

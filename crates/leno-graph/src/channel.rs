@@ -7,7 +7,8 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use leno_kernel::{Object, is_planted, user};
+use leno_kernel::Object;
+use leno_kernel::layer::{is_planted, user};
 
 use crate::fate;
 use crate::mode::Schedule;

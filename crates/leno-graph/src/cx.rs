@@ -91,7 +91,7 @@ impl FreeCx<'_, Sequential> {
     /// # Cancellation
     /// When the graph is dropped, the node's stack unwinds.
     pub fn sleep(&self, time: Duration) {
-        let deadline = leno_kernel::deadline_in(time);
+        let deadline = leno_kernel::layer::deadline_in(time);
         self.core.events.add_node_at(deadline, self.node);
         while leno_kernel::now() < deadline {
             if !self.core.suspend(&self.cx, false) {
@@ -116,7 +116,7 @@ impl FreeCx<'_, Sequential> {
         self.core.events.start_io(operation, move |ended| {
             match std::rc::Rc::strong_count(&slot) {
                 // Its node has ended, so nobody takes the result.
-                1 => leno_kernel::user::discard(ended),
+                1 => leno_kernel::layer::user::discard(ended),
                 _ => slot.set(Some(ended)),
             }
             events.add_node(node);

@@ -15,7 +15,7 @@
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
-use leno_kernel::user::{self, Panic};
+use leno_kernel::layer::user::{self, Panic};
 
 use crate::channel::{Link as _, Linked};
 use crate::error::Halt;

@@ -2,7 +2,7 @@
 
 use core::marker::PhantomData;
 
-use leno_kernel::user;
+use leno_kernel::layer::user;
 
 use crate::channel::Link as _;
 use crate::ends::{Input, Output};

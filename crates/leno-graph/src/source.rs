@@ -26,9 +26,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use leno_kernel::layer::user::{self, Panic};
+use leno_kernel::layer::world;
 use leno_kernel::log::Operation;
-use leno_kernel::user::{self, Panic};
-use leno_kernel::world;
 
 use crate::channel::{Channel, Link, Linked};
 use crate::fate;

@@ -7,7 +7,7 @@
 //! - A message that an attempt has taken which may put it back is *held*: it keeps its room, and no other receiver takes
 //!   what comes after it, nor the close. One that finds it so is told when it is put back, or gone.
 
-use leno_kernel::is_planted;
+use leno_kernel::layer::is_planted;
 
 /// A channel's state; `K` is who waits.
 ///

@@ -32,7 +32,7 @@ impl Waits {
 impl Mark {
     /// Notes which coroutine of the system that runs the calling code it is about.
     pub fn note(self, co: Co) {
-        let Some(system) = kernel::current_system() else { return };
+        let Some(system) = kernel::layer::current_system() else { return };
         let mut all = noted();
         all.retain(|noted| noted.mark.0.strong_count() > 0);
         all.push(Noted { mark: self, system, co });
@@ -54,7 +54,7 @@ fn noted() -> MutexGuard<'static, Vec<Noted>> {
 /// Whether the calling code runs in a local system that [`check`] looks at: there a wait without an end is reported. With
 /// several cores nobody would be told.
 pub fn end_in_a_report() -> bool {
-    let Some(own) = kernel::current_system() else { return false };
+    let Some(own) = kernel::layer::current_system() else { return false };
     let systems = (0..=u8::MAX).map_while(world::get::<LocalSystem>);
     systems.take(world::ARENA).any(|system| system.object() == own)
 }

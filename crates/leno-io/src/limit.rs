@@ -3,7 +3,8 @@
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use core::time::Duration;
 
-use leno_kernel::{Time, deadline_in};
+use leno_kernel::Time;
+use leno_kernel::layer::deadline_in;
 
 /// In nanoseconds; none if 0.
 #[derive(Debug, Default)]

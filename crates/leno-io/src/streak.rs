@@ -64,7 +64,7 @@ pub(crate) async fn give_way_if_long_async() {
 /// Lets others run first; a thread has none to consider.
 #[track_caller]
 pub(crate) fn give_way() {
-    if leno_kernel::current_stack().is_some() {
+    if leno_kernel::layer::current_stack().is_some() {
         leno_kernel::yield_now();
     }
 }

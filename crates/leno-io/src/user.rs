@@ -1,16 +1,16 @@
-//! Locks of this crate, and wakers, of which [`leno_kernel::user`] has the rule: none is called, cloned or dropped
+//! Locks of this crate, and wakers, of which [`leno_kernel::layer::user`] has the rule: none is called, cloned or dropped
 //! while one of the locks is held.
 
 use leno_kernel::Waiter;
-use leno_kernel::user::{self, Panic};
+use leno_kernel::layer::user::{self, Panic};
 
-pub(crate) use leno_kernel::user::{Locked, lock};
+pub(crate) use leno_kernel::layer::user::{Locked, lock};
 
 /// Wakes all of them, also those after one that panics. Returns the first panic that no failure hook has heard
 /// of.
 pub(crate) fn wake_all(waiters: impl IntoIterator<Item = Waiter>) -> Option<Panic> {
     if leno_context::is_planted("uring-late-guard") {
-        waiters.into_iter().for_each(leno_kernel::user::wake_unguarded);
+        waiters.into_iter().for_each(leno_kernel::layer::user::wake_unguarded);
         return None;
     }
     waiters.into_iter().fold(None, |raised, waiter| user::first(raised, wake(waiter).err()))

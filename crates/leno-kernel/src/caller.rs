@@ -10,7 +10,7 @@ use crate::{Co, Name, Object, Waiter, world};
 /// Whether the core that runs the calling code has a policy of its own, so that [`choose`] may give
 /// something other than the first: without one, nobody need collect candidates.
 ///
-/// [`choose`]: crate::choose
+/// [`choose`]: crate::layer::choose
 #[inline]
 pub fn has_policy() -> bool {
     entered::here(|here| match here {
@@ -50,7 +50,8 @@ pub fn has_thread_number(number: u32) -> bool {
 ///
 /// # Examples
 /// ```
-/// use leno_kernel::{LocalSystem, lodger};
+/// use leno_kernel::LocalSystem;
+/// use leno_kernel::layer::lodger;
 /// use std::rc::Rc;
 ///
 /// let system = LocalSystem::new();
@@ -137,7 +138,8 @@ pub fn can_park() -> bool {
 ///
 /// # Examples
 /// ```
-/// use leno_kernel::{LocalSystem, Options, who};
+/// use leno_kernel::{LocalSystem, Options};
+/// use leno_kernel::layer::who;
 ///
 /// assert!(who().is_none());
 /// let system = LocalSystem::new();

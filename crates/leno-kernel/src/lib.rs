@@ -10,6 +10,7 @@
 //! - [`policy`]: who runs next, and every other choice, is user code.
 //! - [`Platform`]: real or virtual time.
 //! - [`io`]: waiting for file descriptors.
+//! - [`layer`]: what authors of layers need, channels and I/O for instance; programs do not.
 //! - [`report`]: what has become of everyone; [`dump`](mod@dump): what everyone is doing, and where.
 #![deny(unsafe_code)]
 
@@ -17,7 +18,6 @@ mod alarm;
 mod alive;
 mod ask;
 mod attach;
-pub mod bell;
 mod block_on;
 mod blocking;
 mod budget;
@@ -28,10 +28,9 @@ mod core;
 pub mod dump;
 mod error;
 mod frames;
-pub mod heritage;
 pub mod io;
 mod join;
-pub mod ledger;
+pub mod layer;
 mod local;
 pub mod log;
 #[cfg(all(test, loom))]
@@ -41,7 +40,6 @@ mod mailbox;
 mod on_signal;
 mod options;
 pub mod policy;
-pub mod queue;
 #[allow(unsafe_code, reason = "the one place for it; see SAFETY.md")]
 mod raw;
 pub mod report;
@@ -51,40 +49,29 @@ mod state;
 mod sync;
 mod system;
 mod timers;
-pub mod user;
 mod wait;
 mod watch;
 mod window;
-pub mod world;
 
-pub use self::core::{bell_to_listen_at, listen, listen_at};
-pub use alarm::Alarm;
 pub use attach::{AttachError, Back, Sink, attach};
 pub use block_on::{block_on, try_block_on};
 pub use blocking::{blocking, help};
-pub use budget::{
-    Attached, Budget, NoPreempt, charge, charge_later, count_operation, no_preempt, units_left,
-};
-pub use caller::{
-    can_park, current_on_own_stack, current_stack, current_system, has_policy, has_thread_number,
-    lodger, thread_number, who,
-};
+pub use budget::{Attached, Budget, NoPreempt, charge, no_preempt, units_left};
+pub use caller::{can_park, has_thread_number};
 pub use clock::{Platform, RealTime, Time, VirtualTime};
 pub use co::{Co, Object};
 pub use dump::dump_all;
 pub use error::{BuildError, CoresError, Exiting, SpawnError};
 pub use join::{JoinError, JoinHandle};
+use layer::{bell, heritage, ledger, queue, user, world};
 pub use leno_context::Name;
 pub use leno_context::interrupt::Unsupported;
-#[doc(hidden)]
-pub use leno_context::is_planted;
 pub use local::{LocalBuilder, LocalSystem, Quiescence};
 #[cfg(target_os = "linux")]
 pub use on_signal::dump_on_signal;
 pub use options::{Options, Start};
 pub use raw::anywhere::{can_preempt_anywhere, preempt_anywhere};
 pub use raw::scope::{Scope, ScopedHandle, scope};
-pub use sign::{Shown, Sign, park_on, park_on_until};
 pub use spawn::{
     spawn, spawn_future, spawn_local, spawn_local_future, try_spawn, try_spawn_future,
     try_spawn_local,
@@ -92,7 +79,6 @@ pub use spawn::{
 pub use state::{Outcome, Reason, State};
 pub use system::{System, SystemBuilder};
 pub use wait::{
-    Waiter, Wake, call, cancel, choose, common_now, current, deadline_in, exit, exit_as, give_way,
-    now, park, park_deaf, park_until, parks, sleep, unpark, unpark_partner, unpark_with, yield_now,
+    Waiter, Wake, cancel, current, exit, now, park, park_until, sleep, unpark, yield_now,
 };
 pub use watch::{Overdue, Watch};

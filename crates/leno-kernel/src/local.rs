@@ -304,13 +304,13 @@ impl LocalSystem {
         }
     }
 
-    /// Names it, as [`current_system`](crate::current_system) does inside.
+    /// Names it, as [`current_system`](crate::layer::current_system) does inside.
     pub fn object(&self) -> Object {
         self.core().system()
     }
 
     /// Keeps something with the system, in place of what was kept before, where
-    /// [`lodger`](crate::lodger()) finds it inside. For layers above, which would otherwise keep it with
+    /// [`lodger`](crate::layer::lodger()) finds it inside. For layers above, which would otherwise keep it with
     /// the thread: code of a coroutine runs elsewhere under a tool that gives each a thread.
     pub fn lodge(&self, lodger: Option<Rc<dyn Any>>) {
         drop(self.core().membership.extend(lodger));

@@ -116,7 +116,8 @@ impl core::fmt::Debug for Sign {
 ///
 /// # Examples
 /// ```
-/// use leno_kernel::{LocalSystem, Object, Reason, Sign, dump::Depth, park_on};
+/// use leno_kernel::{LocalSystem, Object, Reason, dump::Depth};
+/// use leno_kernel::layer::{Sign, park_on};
 ///
 /// let system = LocalSystem::new();
 /// drop(system.spawn(|| {

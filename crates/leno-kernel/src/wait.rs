@@ -197,7 +197,8 @@ pub fn park_until(reason: Reason, deadline: Time) -> Wake {
 ///
 /// # Examples
 /// ```
-/// use leno_kernel::{LocalSystem, Reason, Waiter, cancel, current, park_deaf};
+/// use leno_kernel::{LocalSystem, Reason, Waiter, cancel, current};
+/// use leno_kernel::layer::park_deaf;
 ///
 /// let system = LocalSystem::new();
 /// let waits = system.spawn(|| {
@@ -236,7 +237,8 @@ pub fn park_deaf(reason: Reason) -> Wake {
 ///
 /// # Examples
 /// ```
-/// use leno_kernel::{LocalSystem, Reason, current, park, parks, unpark};
+/// use leno_kernel::{LocalSystem, Reason, current, park, unpark};
+/// use leno_kernel::layer::parks;
 ///
 /// let system = LocalSystem::new();
 /// let counts = system.spawn(|| {
@@ -415,7 +417,8 @@ pub(crate) fn way_out_of_world(inside: &Inside<'_>, is_thread: bool) -> WayOut {
 ///
 /// # Examples
 /// ```
-/// use leno_kernel::{LocalSystem, Outcome, exit_as};
+/// use leno_kernel::{LocalSystem, Outcome};
+/// use leno_kernel::layer::exit_as;
 ///
 /// let system = LocalSystem::new();
 /// let hungry = system.spawn(|| {

@@ -9,11 +9,12 @@ use std::time::Duration;
 
 use leno_coroutine::Coroutine;
 use leno_kernel::dump::{Depth, Dump};
-use leno_kernel::ledger::{End, Knower, Side, learn};
+use leno_kernel::layer::ledger::{End, Knower, Side, learn};
+use leno_kernel::layer::{Sign, park_on};
 use leno_kernel::policy::Lifo;
 use leno_kernel::{
-    LocalSystem, Name, Object, Options, Reason, Sign, State, System, block_on, blocking, current,
-    dump_all, park, park_on, sleep, spawn_local, try_spawn, yield_now,
+    LocalSystem, Name, Object, Options, Reason, State, System, block_on, blocking, current,
+    dump_all, park, sleep, spawn_local, try_spawn, yield_now,
 };
 
 fn wait_for_ever() {

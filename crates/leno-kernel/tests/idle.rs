@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Duration;
 
 use leno_kernel::io::{Descriptor, Interest};
-use leno_kernel::{Reason, System, Waiter, park_deaf};
+use leno_kernel::layer::park_deaf;
+use leno_kernel::{Reason, System, Waiter};
 
 #[cfg_attr(miri, ignore = "reads /proc")]
 #[test]

@@ -71,7 +71,7 @@ impl World {
                 0 => yield_now(),
                 1 => sleep(Duration::from_micros(random.below(200))),
                 2 => {
-                    let soon = leno_kernel::deadline_in(Duration::from_micros(200));
+                    let soon = leno_kernel::layer::deadline_in(Duration::from_micros(200));
                     if park_until(Reason::Passive, soon) == Wake::Exit {
                         exit();
                     }

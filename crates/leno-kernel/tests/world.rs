@@ -5,9 +5,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use leno_coroutine::{Builder, Coroutine, Suspender};
+use leno_kernel::layer::world::{self, Driver, Setup, Trouble};
 use leno_kernel::log::Operation;
 use leno_kernel::policy::Choice;
-use leno_kernel::world::{self, Driver, Setup, Trouble};
 use leno_kernel::{Co, Name, Object, yield_now};
 
 /// Decides for the first.

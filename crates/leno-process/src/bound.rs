@@ -5,8 +5,8 @@ use std::any::Any;
 use std::sync::{Arc, Mutex};
 
 use leno_context::interrupt::{self, Unsupported, bound};
-use leno_kernel::user::{self, Panic};
-use leno_kernel::world;
+use leno_kernel::layer::user::{self, Panic};
+use leno_kernel::layer::world;
 
 use crate::Budget;
 use crate::section::lock;

@@ -3,7 +3,8 @@
 use core::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use leno_kernel::{BuildError, JoinHandle, Options, System, world};
+use leno_kernel::layer::world;
+use leno_kernel::{BuildError, JoinHandle, Options, System};
 
 /// A core. It sleeps while it has no main, and executes what it is given: a scheduler, a process, any
 /// closure.

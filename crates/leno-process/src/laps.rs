@@ -99,7 +99,7 @@ fn most(strip: u32) -> i64 {
 impl Drop for Laps {
     #[inline(always)]
     fn drop(&mut self) {
-        leno_kernel::charge_later((self.most - self.left) as u32);
+        leno_kernel::layer::charge_later((self.most - self.left) as u32);
     }
 }
 

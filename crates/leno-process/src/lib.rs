@@ -23,7 +23,7 @@
 #[inline(always)]
 pub(crate) fn step() {
     #[cfg(test)]
-    leno_kernel::world::point(leno_kernel::log::Operation::Receive, None);
+    leno_kernel::layer::world::point(leno_kernel::log::Operation::Receive, None);
 }
 
 mod bound;

@@ -1,6 +1,6 @@
-//! Waiting in lines of the kernel's [wait queues](leno_kernel::queue): what those of this crate share.
+//! Waiting in lines of the kernel's [wait queues](leno_kernel::layer::queue): what those of this crate share.
 
-use leno_kernel::queue::{Guard, Next, Shared, Stage};
+use leno_kernel::layer::queue::{Guard, Next, Shared, Stage};
 use leno_kernel::{Waiter, Wake};
 
 /// Ends the wait of the first of a line. Returns how to wake it; nothing, if nobody is there.

@@ -10,8 +10,9 @@ use core::sync::atomic::{
 };
 
 use leno_context::user::Section;
+use leno_kernel::NoPreempt;
+use leno_kernel::layer::world;
 use leno_kernel::log::Operation;
-use leno_kernel::{NoPreempt, world};
 
 use crate::raw::Guarded;
 

@@ -13,7 +13,8 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use leno_context::user::Section;
 use leno_context::{control, unwind};
-use leno_kernel::{has_thread_number, thread_number};
+use leno_kernel::has_thread_number;
+use leno_kernel::layer::thread_number;
 
 mod guarded;
 mod slot;

@@ -13,7 +13,8 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 
-use leno_kernel::{Exiting, Name, user};
+use leno_kernel::layer::user;
+use leno_kernel::{Exiting, Name};
 
 use crate::raw::is_exiting;
 use crate::section::lock;

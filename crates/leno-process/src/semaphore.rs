@@ -1,4 +1,4 @@
-//! A semaphore: a number of permits, and a line of the kernel's [wait queue](leno_kernel::queue).
+//! A semaphore: a number of permits, and a line of the kernel's [wait queue](leno_kernel::layer::queue).
 //!
 //! Madsen 2021 makes it by switching preemption off, which protects it on one core only, as its own
 //! library says. Here its state is under the queue's lock. There is no safepoint in that section, so its
@@ -12,9 +12,10 @@
 use core::fmt;
 use std::sync::Arc;
 
+use leno_kernel::layer::queue::{First, Guard, Left, Shared, Stage, WaitQueue};
+use leno_kernel::layer::{Sign, park_on, user, world};
 use leno_kernel::log::Operation;
-use leno_kernel::queue::{First, Guard, Left, Shared, Stage, WaitQueue};
-use leno_kernel::{Exiting, Name, Object, Reason, Sign, Waiter, Wake, exit, park_on, user, world};
+use leno_kernel::{Exiting, Name, Object, Reason, Waiter, Wake, exit};
 
 use crate::line::{meet_first, next_after};
 

@@ -20,9 +20,8 @@ use core::task::{Context, Poll, Waker};
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 
-use leno_kernel::{
-    BuildError, Co, Exiting, JoinHandle, Object, block_on, current, current_system, user, yield_now,
-};
+use leno_kernel::layer::{current_system, user};
+use leno_kernel::{BuildError, Co, Exiting, JoinHandle, Object, block_on, current, yield_now};
 
 use crate::process::{Ended, Group, Origin, Plan, Prepared, Process, once};
 use crate::{Budget, Core, Locked, Sink};

@@ -12,8 +12,9 @@ use core::sync::atomic::{
 };
 use std::sync::Arc;
 
+use leno_kernel::layer::world;
 use leno_kernel::log::Operation;
-use leno_kernel::{Object, world, yield_now};
+use leno_kernel::{Object, yield_now};
 
 struct Versioned<const N: usize> {
     object: Object,

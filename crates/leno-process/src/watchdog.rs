@@ -5,7 +5,7 @@ use core::time::Duration;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 
 use leno_context::{interrupt, last_words};
-use leno_kernel::user::{self, Panic};
+use leno_kernel::layer::user::{self, Panic};
 use leno_kernel::{Co, Name, Overdue, Watch};
 
 /// A thread that watches the slices of all systems, and reports coroutines that miss theirs: which run
@@ -79,7 +79,7 @@ pub struct Place {
 
 impl Watchdog {
     /// Starts one that calls `report` for each slice that is this late or later. A panic of `report` goes to the
-    /// failure hook of the process (`leno_kernel::user::on_failure`), and the watchdog goes on.
+    /// failure hook of the process (`leno_kernel::layer::user::on_failure`), and the watchdog goes on.
     ///
     /// # Errors
     /// When the machine gives no thread.

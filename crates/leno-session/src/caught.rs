@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use leno_kernel::user::{self, Panic};
+use leno_kernel::layer::user::{self, Panic};
 
 use crate::error::StoreError;
 use crate::id::SessionId;

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use std::time::SystemTime;
 
-use leno_kernel::user::{Locked, lock};
+use leno_kernel::layer::user::{Locked, lock};
 
 use crate::clock::{now, shown, steady};
 use crate::error::SessionError;

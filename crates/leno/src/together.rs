@@ -15,7 +15,8 @@ use std::task::Wake;
 use crate::channel::Source;
 use crate::fibre::chip::Transducer;
 use crate::graph::{Deterministic, Graph, Halt, Input, Output, Sequential, Tap};
-use crate::kernel::{Waiter, user};
+use crate::kernel::Waiter;
+use crate::kernel::layer::user;
 
 /// An end of a graph that a chip reads from, or writes to, on behalf of its nodes.
 pub type ChipInput<A> = Input<Tap<A, Sequential>, Deterministic>;

@@ -1,6 +1,6 @@
 //! Holds the table in `docs/testing.md` of what is not explored, and the tree, together.
 //!
-//! Code that asks whether it runs in an exploration may do something else there. A function of `leno_kernel::world`
+//! Code that asks whether it runs in an exploration may do something else there. A function of `leno_kernel::layer::world`
 //! that does not say so is a point, and does not count. The test fails when code asks and no row says what it does
 //! then; when a row names a file or a question that is gone; and when a test that it names does not exist.
 #![forbid(unsafe_code)]

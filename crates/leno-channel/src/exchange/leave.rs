@@ -3,7 +3,8 @@
 //! A value is never lost because its receiver gives up: if it was handed over by then, it goes to
 //! the next who is hungry, or to the front, in the order in which values were handed over.
 
-use leno_kernel::{Waiter, user};
+use leno_kernel::Waiter;
+use leno_kernel::layer::user;
 
 use super::{Exchange, Key, Left, Meeting, Own, Party, Side, Stage, Wakes};
 use crate::flavour::Flavour;

@@ -1,7 +1,7 @@
 //! An exchange: where values and those who wait for them meet. The inside of every channel, while it is
 //! locked; semaphores, mutexes and the like are made of it, too.
 //!
-//! It is a wait queue ([`leno_kernel::queue`]) of three lines: the *hungry* wait for a value, the *blocked* wait to get rid of one, the *joiners*
+//! It is a wait queue ([`leno_kernel::layer::queue`]) of three lines: the *hungry* wait for a value, the *blocked* wait to get rid of one, the *joiners*
 //! wait for values of several channels at once. Values wait in the buffer, which holds as many as
 //! the channel's capacity; those that were handed to someone who gave up come before them.
 //!
@@ -32,8 +32,8 @@ use core::cell::Cell;
 use core::ops::{Deref, DerefMut};
 use std::collections::VecDeque;
 
-use leno_kernel::queue::{self, WaitQueue};
-pub(crate) use leno_kernel::queue::{First, Key, Next, Sleep, Stage};
+use leno_kernel::layer::queue::{self, WaitQueue};
+pub(crate) use leno_kernel::layer::queue::{First, Key, Next, Sleep, Stage};
 use leno_kernel::{Object, Waiter};
 
 use crate::flavour::Flavour;

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use leno_kernel::bell::Bell;
+use leno_kernel::layer::bell::Bell;
 
 use super::*;
 use crate::flavour::Local;

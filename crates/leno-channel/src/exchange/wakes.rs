@@ -1,6 +1,7 @@
 //! Whom to wake once the lock is released.
 
-use leno_kernel::{Co, Waiter, unpark, unpark_partner, user};
+use leno_kernel::layer::{unpark_partner, user};
+use leno_kernel::{Co, Waiter, unpark};
 
 /// See the module.
 #[must_use = "whoever is not woken waits for ever"]
@@ -40,7 +41,7 @@ impl Wakes {
             Wakes::Nobody => {}
             Wakes::Co(co) => unpark(co),
             Wakes::One(waiter) => user::without_exit(|| waiter.wake()),
-            Wakes::Many(waiters) if leno_kernel::is_planted("close-stops") => {
+            Wakes::Many(waiters) if leno_kernel::layer::is_planted("close-stops") => {
                 waiters.into_iter().for_each(user::wake_unguarded);
             }
             Wakes::Many(waiters) => user::without_exit(|| user::wake_all(waiters)),

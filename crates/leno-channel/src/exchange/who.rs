@@ -31,7 +31,7 @@ impl Question {
     /// Asks the policy, which is code of a user: nothing is locked.
     pub(crate) fn ask(&self) -> Key {
         let choice = Choice::new(ChoiceKind::Waiter, Some(self.object), &self.candidates);
-        let (place, of) = (leno_kernel::choose(&choice), self.keys.len());
+        let (place, of) = (leno_kernel::layer::choose(&choice), self.keys.len());
         *self.keys.get(place).unwrap_or_else(|| panic!("a policy chose number {place} of {of}"))
     }
 }

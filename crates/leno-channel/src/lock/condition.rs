@@ -8,8 +8,9 @@ use core::future::poll_fn;
 use core::task::Poll;
 use core::time::Duration;
 
+use leno_kernel::layer::deadline_in;
 use leno_kernel::log::Operation;
-use leno_kernel::{Reason, Time, deadline_in};
+use leno_kernel::{Reason, Time};
 
 use super::{Guard, LockError, about};
 use crate::channel::Channel;

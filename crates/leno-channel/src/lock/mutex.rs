@@ -5,8 +5,9 @@ use core::future::poll_fn;
 use core::ops::{Deref, DerefMut};
 use core::time::Duration;
 
+use leno_kernel::layer::{current_stack, deadline_in};
 use leno_kernel::log::Operation;
-use leno_kernel::{Co, current, current_stack, deadline_in};
+use leno_kernel::{Co, current};
 
 use super::{LockError, about};
 use crate::channel::Channel;
@@ -91,7 +92,7 @@ impl<T, F: Flavour> Mutex<T, F> {
         self.channel.sign.set_holder(None);
         let put = self.channel.asked(self.channel.lock(), Side::Hungry, None).put(value, &Caller);
         match put {
-            Put::Done(_) if leno_kernel::is_planted("unlock") => {}
+            Put::Done(_) if leno_kernel::layer::is_planted("unlock") => {}
             Put::Done(wakes) => wakes.wake(),
             Put::Full(_) | Put::Closed(_) | Put::Busy(_) => unreachable!("there is one value"),
         }

@@ -4,7 +4,7 @@ use core::fmt;
 use core::future::poll_fn;
 use core::time::Duration;
 
-use leno_kernel::deadline_in;
+use leno_kernel::layer::deadline_in;
 use leno_kernel::log::Operation;
 
 use super::{LockError, about};
@@ -156,7 +156,7 @@ impl<F: Flavour> Release<'_, F> {
         while self.left > 0 {
             channel.begins(Operation::Unlock);
             let mut exchange = channel.asked(channel.lock(), Side::Hungry, None);
-            if !leno_kernel::is_planted("semaphore-counts")
+            if !leno_kernel::layer::is_planted("semaphore-counts")
                 && let Some(wakes) = exchange.add_stock(self.left, || ())
             {
                 self.left = 0;

@@ -5,7 +5,7 @@ use core::fmt;
 use core::future::poll_fn;
 use core::time::Duration;
 
-use leno_kernel::deadline_in;
+use leno_kernel::layer::deadline_in;
 
 use super::{LockError, about};
 use crate::Sender;

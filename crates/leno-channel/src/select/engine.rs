@@ -7,9 +7,10 @@
 use core::marker::PhantomData;
 use std::sync::Arc;
 
+use leno_kernel::layer::{user, world};
 use leno_kernel::log::Operation;
 use leno_kernel::policy::{Candidate, Choice, ChoiceKind};
-use leno_kernel::{Object, Time, Waiter, user, world};
+use leno_kernel::{Object, Time, Waiter};
 
 use super::alternative::{Attempt, Step};
 use super::list::Alternatives;
@@ -68,7 +69,7 @@ impl<'a, R, L: Alternatives<'a, R>> Engine<'a, R, L> {
             return None;
         }
         let mut first = None;
-        if count > 1 && matches!(self.order, Order::Fair) && leno_kernel::has_policy() {
+        if count > 1 && matches!(self.order, Order::Fair) && leno_kernel::layer::has_policy() {
             first = self.ask_policy();
         }
         let order = self.order;
@@ -91,7 +92,7 @@ impl<'a, R, L: Alternatives<'a, R>> Engine<'a, R, L> {
         };
         let candidates: Vec<_> = ready.iter().map(candidate).collect();
         let choice = Choice::new(ChoiceKind::Alternative, None, &candidates);
-        Some(ready[leno_kernel::choose(&choice)])
+        Some(ready[leno_kernel::layer::choose(&choice)])
     }
 
     /// Whether another thread may complete one.

@@ -1,6 +1,7 @@
 //! Receiving from a channel and sending to one, as alternatives.
 
-use leno_kernel::{Object, Waiter, user};
+use leno_kernel::layer::user;
+use leno_kernel::{Object, Waiter};
 
 use super::alternative::{Alternative, Attempt, Receive, Step, sealed};
 use super::ticket::{Caller, Claimant};

@@ -4,7 +4,8 @@ use core::fmt;
 use core::pin::Pin;
 use core::task::{Context, Poll};
 
-use leno_kernel::{Alarm, Time, Waiter};
+use leno_kernel::layer::Alarm;
+use leno_kernel::{Time, Waiter};
 
 use super::alternative::Alternative;
 use super::list::{Alternatives, And, Nothing};

@@ -5,7 +5,8 @@
 //! together with its own ticket, all or none. Nobody completes a join from outside: who has
 //! something to offer leaves it in the channel and wakes the joiners, which look again.
 
-use leno_kernel::{Object, Waiter, user};
+use leno_kernel::layer::user;
+use leno_kernel::{Object, Waiter};
 
 use super::alternative::{Alternative, Attempt, Step};
 use super::pairing::pair;

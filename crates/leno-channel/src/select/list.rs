@@ -4,7 +4,7 @@
 //! ([`Nothing`], and [`And`] one more), which lies in the caller's frame and is `Send` exactly if all of
 //! them are. Where it is not known, they are [`Many`], in boxes.
 
-use leno_kernel::user::{self, Panic};
+use leno_kernel::layer::user::{self, Panic};
 
 use super::alternative::{Alternative, Step};
 
@@ -56,7 +56,7 @@ impl<A> And<Nothing, A> {
 /// that: what was taken would be lost otherwise.
 #[inline(always)]
 fn finish_after<R>(raised: Option<Panic>, finish: impl FnOnce() -> R) -> R {
-    if leno_kernel::is_planted("select-drop-loses")
+    if leno_kernel::layer::is_planted("select-drop-loses")
         && let Some(raised) = raised
     {
         raised.resume();

@@ -36,7 +36,8 @@ pub use source::Source;
 use core::fmt;
 use core::time::Duration;
 
-use leno_kernel::{Reason, Time, Waiter, Wake, deadline_in};
+use leno_kernel::layer::deadline_in;
+use leno_kernel::{Reason, Time, Waiter, Wake};
 
 use self::engine::Engine;
 use self::exchange::Give;
@@ -347,7 +348,7 @@ impl<'a, R, L: Alternatives<'a, R>> Select<'a, R, L> {
     #[track_caller]
     pub fn wait(mut self) -> Result<R, SelectError> {
         if let Some(taken) = self.engine.attempt() {
-            leno_kernel::give_way();
+            leno_kernel::layer::give_way();
             return Ok(self.engine.finish(taken));
         }
         if self.default.is_some() || self.engine.is_hopeless() {
@@ -360,7 +361,7 @@ impl<'a, R, L: Alternatives<'a, R>> Select<'a, R, L> {
             "a thread waits in a select of local alternatives: only its own coroutines could end \
              the wait, and they cannot run meanwhile"
         );
-        let mut parks = leno_kernel::parks();
+        let mut parks = leno_kernel::layer::parks();
         let mut taken = self.engine.enlist(waiter);
         let object = self.engine.object().expect("it stands in line");
         loop {
@@ -368,7 +369,9 @@ impl<'a, R, L: Alternatives<'a, R>> Select<'a, R, L> {
                 return Ok(self.engine.finish(taken));
             }
             let deadline = self.engine.deadline();
-            if leno_kernel::parks() != parks && !leno_kernel::is_planted("select-parks-blind") {
+            if leno_kernel::layer::parks() != parks
+                && !leno_kernel::layer::is_planted("select-parks-blind")
+            {
                 // Sources and wakers have parked since the last look, and may have taken a wake that is meant for this
                 // select: it looks again.
                 self.engine.wake();
@@ -378,7 +381,7 @@ impl<'a, R, L: Alternatives<'a, R>> Select<'a, R, L> {
                 leno_kernel::exit();
                 return Err(SelectError::Exiting);
             }
-            parks = leno_kernel::parks();
+            parks = leno_kernel::layer::parks();
             taken = self.engine.retry();
         }
     }

@@ -1,6 +1,7 @@
 //! One channel of a join: locked, looked at, and either taken from or not.
 
-use leno_kernel::{Object, Waiter, user};
+use leno_kernel::layer::user;
+use leno_kernel::{Object, Waiter};
 
 use super::ticket::Ticket;
 use crate::channel::Channel;

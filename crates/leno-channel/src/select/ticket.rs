@@ -118,7 +118,7 @@ impl Ticket {
     fn change(&self, to: u32) -> Change {
         loop {
             // With `LENO_PLANTED=ticket` looking and taking are two steps: loom must notice.
-            let found = if leno_kernel::is_planted("ticket") {
+            let found = if leno_kernel::layer::is_planted("ticket") {
                 let found = self.word.load(Acquire);
                 if found == WAITING {
                     self.word.store(to, Release);
@@ -157,7 +157,7 @@ impl Ticket {
     /// Leaves a note for its owner, if that asks a source; says whether it does.
     pub(crate) fn note(&self) -> bool {
         // With `LENO_PLANTED=note` the owner is not told: loom must notice.
-        if leno_kernel::is_planted("note") {
+        if leno_kernel::layer::is_planted("note") {
             return self.is_asking();
         }
         let found = self.word.compare_exchange(ASKING, NOTED, AcqRel, Acquire);

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crate::support::in_time;
 use leno_channel::{Condition, Mutex, Select, Semaphore, bounded, channel};
-use leno_kernel::bell::Bell;
+use leno_kernel::layer::bell::Bell;
 use leno_kernel::{self as kernel, LocalSystem, Platform, RealTime, Time};
 
 const LONG: Duration = Duration::from_secs(3_600);
@@ -463,7 +463,7 @@ fn a_mutex_is_not_lost_to_a_policy_in_which_the_calling_coroutine_exits() {
         fn ready(&mut self, ready: &kernel::policy::Ready<'_>) {
             self.0.push_back(ready.co);
             if self.1.take() {
-                kernel::exit_as(kernel::Outcome::Exited);
+                kernel::layer::exit_as(kernel::Outcome::Exited);
             }
         }
 
@@ -491,7 +491,7 @@ fn a_mutex_is_not_lost_to_a_policy_in_which_the_calling_coroutine_exits() {
                 drop(Select::new().recv(mutex, |guard| guard).wait());
             } else {
                 let guard = mutex.lock();
-                kernel::unpark_partner(other);
+                kernel::layer::unpark_partner(other);
                 drop(guard);
             }
             kernel::yield_now();

@@ -13,8 +13,8 @@
 
 use std::collections::BTreeSet;
 
+use leno_kernel::layer::world::Trouble;
 use leno_kernel::policy::ChoiceKind;
-use leno_kernel::world::Trouble;
 
 use super::{Candidates, Strategy, Target};
 

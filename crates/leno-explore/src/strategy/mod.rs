@@ -6,8 +6,8 @@ mod pct;
 mod random;
 mod replay;
 
+use leno_kernel::layer::world::Trouble;
 use leno_kernel::policy::ChoiceKind;
-use leno_kernel::world::Trouble;
 
 pub(crate) use exhaustive::Exhaustive;
 pub(crate) use pct::Pct;

@@ -2,8 +2,8 @@
 
 use core::iter::Peekable;
 
+use leno_kernel::layer::world::Trouble;
 use leno_kernel::policy::{ChoiceKind, ChoiceLog, Decided, Decision, Decisions};
-use leno_kernel::world::Trouble;
 
 use super::{Candidates, Strategy};
 

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use leno_channel::shared::channel;
 use leno_explore::{Explorer, thread};
-use leno_kernel::{LocalSystem, listen, parks};
+use leno_kernel::LocalSystem;
+use leno_kernel::layer::{listen, parks};
 
 /// What a program comes to under every schedule.
 fn outcomes<T: Ord + Send + 'static>(program: fn() -> T) -> BTreeSet<T> {

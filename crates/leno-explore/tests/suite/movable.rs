@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 
 use leno_explore::{Explorer, thread};
+use leno_kernel::layer::world::point;
 use leno_kernel::log::Operation;
-use leno_kernel::world::point;
 use leno_kernel::{Outcome, System, cancel, spawn, spawn_future};
 
 struct Counted(Arc<AtomicU32>);

@@ -20,8 +20,8 @@ use std::task::Wake;
 
 use leno_context::user::StateCell;
 use leno_kernel::Co;
-use leno_kernel::ledger::{self, End};
-use leno_kernel::user::{self, lock};
+use leno_kernel::layer::ledger::{self, End};
+use leno_kernel::layer::user::{self, lock};
 
 /// What the context of a fibre without a stack shares with whoever polls it.
 #[derive(Default)]

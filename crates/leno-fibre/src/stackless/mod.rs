@@ -13,7 +13,7 @@ use core::future::pending;
 use std::rc::Rc;
 
 use leno_kernel::Outcome;
-use leno_kernel::ledger::{End, Side};
+use leno_kernel::layer::ledger::{End, Side};
 
 use crate::bind::{Bind, Holder};
 use crate::{Cx, Fibre, In, Out};
@@ -146,7 +146,7 @@ impl<T> Out<T> {
 }
 
 async fn leave<T>(outcome: Outcome) -> T {
-    leno_kernel::exit_as(outcome);
+    leno_kernel::layer::exit_as(outcome);
     pending().await
 }
 

@@ -192,12 +192,12 @@ async fn either<T>(one: impl Future<Output = T>, other: impl Future<Output = T>)
 
 /// Waits for a time.
 async fn sleep(time: Duration) {
-    let due = leno_kernel::deadline_in(time);
+    let due = leno_kernel::layer::deadline_in(time);
     let mut alarm = None;
     poll_fn(|context| match leno_kernel::now() >= due {
         true => Poll::Ready(()),
         false => {
-            alarm.get_or_insert_with(|| leno_kernel::Alarm::set(due, context));
+            alarm.get_or_insert_with(|| leno_kernel::layer::Alarm::set(due, context));
             Poll::Pending
         }
     })

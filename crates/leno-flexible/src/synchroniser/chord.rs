@@ -60,7 +60,7 @@ use self::post::Bell;
 pub use self::post::{Post, PostError};
 use super::ground::{Ground, Site};
 use crate::{AsyncBuilder, AsyncMe, Builder, Flexible, Me};
-use leno_kernel::user::lock;
+use leno_kernel::layer::user::lock;
 
 /// A chord of posts alone: if all are there, what it does with them.
 type Reaction = Arc<dyn Fn() -> Option<Box<dyn FnOnce() + Send>> + Send + Sync>;

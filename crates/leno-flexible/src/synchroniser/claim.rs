@@ -17,7 +17,7 @@
 
 use std::sync::Mutex;
 
-use leno_kernel::user::{self, Locked, lock};
+use leno_kernel::layer::user::{self, Locked, lock};
 
 /// See the module.
 pub(super) struct Claim<Q, G>(Mutex<Stage<Q, G>>);

@@ -12,7 +12,7 @@
 use core::time::Duration;
 use std::sync::Arc;
 
-use leno_kernel::{has_policy, user};
+use leno_kernel::layer::{has_policy, user};
 
 use super::claim::{Claim, Found, Outcome};
 use super::ground::Site;

@@ -17,7 +17,7 @@ use super::claim::{Claim, Outcome};
 use super::desk::{self, Desk};
 use super::ground::Ground;
 use crate::CallError;
-use leno_kernel::user::{self, lock};
+use leno_kernel::layer::user::{self, lock};
 
 /// A meeting has not taken place, or not with all: what was brought, or what those brought who were met, and why.
 ///

@@ -12,7 +12,7 @@ use super::claim::{Claim, Outcome};
 use super::desk::{self, Desk, Unserved, ask, ask_async};
 use super::ground::Ground;
 use crate::CallError;
-use leno_kernel::user::lock;
+use leno_kernel::layer::user::lock;
 
 /// A count that goes down to zero and no further: whoever wants to go down then waits, and goes in order of
 /// arrival.

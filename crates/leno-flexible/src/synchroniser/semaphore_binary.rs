@@ -11,7 +11,7 @@ use super::claim::{Claim, Outcome};
 use super::desk::{self, Desk, Unserved, ask, ask_async};
 use super::ground::Ground;
 use crate::CallError;
-use leno_kernel::user::lock;
+use leno_kernel::layer::user::lock;
 
 /// A flag that one side waits for to be true and makes false, and the other waits for to be false and makes
 /// true: a buffer for one signal. Those who wait go in order of arrival.

@@ -25,8 +25,9 @@
 //! A policy that never returns keeps its coroutine, or its system, from going on; everyone who was to be woken
 //! was, and the system can be looked at and stopped.
 
+use leno_kernel::Co;
+use leno_kernel::layer::{choose, thread_number, who};
 use leno_kernel::policy::{Candidate, Choice, ChoiceKind};
-use leno_kernel::{Co, choose, thread_number, who};
 
 use super::{Id, Next, Request, Table};
 use crate::State;

@@ -3,7 +3,7 @@
 use core::any::Any;
 use std::sync::Arc;
 
-use leno_kernel::user::Panic;
+use leno_kernel::layer::user::Panic;
 
 use super::{Caller, Id, Request, Requester, Table};
 use crate::call::AnyCall;

@@ -28,7 +28,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::task::Waker;
 
-use leno_kernel::{Co, user};
+use leno_kernel::Co;
+use leno_kernel::layer::user;
 
 use crate::call::AnyCall;
 use crate::event::{Event, Events, Observer, What};

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use leno_kernel::{Co, has_policy};
+use leno_kernel::Co;
+use leno_kernel::layer::has_policy;
 
 use super::{Caller, Id, Question, Request, Requester, Stackless, Table};
 use crate::call::AnyCall;

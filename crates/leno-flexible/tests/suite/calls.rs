@@ -324,7 +324,7 @@ fn a_body_that_runs_out_of_turn_is_refused() {
             });
             let callee = other.clone();
             let out_of_turn = system.create("out", move |me: &mut Me<(), String>| {
-                let own = leno_kernel::current_stack().expect("it has a stack");
+                let own = leno_kernel::layer::current_stack().expect("it has a stack");
                 drop(leno_kernel::spawn_local(move || {
                     leno_kernel::Waiter::Co(own).wake();
                     assert!(leno_kernel::attach(own).is_ok());
@@ -355,7 +355,7 @@ fn code_of_users_that_yields_after_a_turn_has_ended_goes_on() {
             .observer(move |event| {
                 if matches!(event.what, What::Applied(Rule::Passivate)) {
                     (0..3).for_each(|_| leno_kernel::yield_now());
-                    tell.send(leno_kernel::current_stack().is_some()).unwrap();
+                    tell.send(leno_kernel::layer::current_stack().is_some()).unwrap();
                 }
             })
             .build();

@@ -84,7 +84,7 @@ fn a_hook_that_calls_its_system_does_not_end_it() {
 static TOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 fn listen() {
-    leno_kernel::user::on_failure(|caught| TOLD.lock().unwrap().push(caught.to_string()));
+    leno_kernel::layer::user::on_failure(|caught| TOLD.lock().unwrap().push(caught.to_string()));
 }
 
 fn told() -> Vec<String> {
@@ -236,7 +236,7 @@ fn an_observer_that_exits_with_its_caller_is_told_of_what_comes_later() {
             .observer(move |event| {
                 tell.send(event.to_string()).unwrap();
                 if event.on.as_deref() == Some("first") && core::mem::take(&mut waits) {
-                    enter.send(leno_kernel::current_stack()).unwrap();
+                    enter.send(leno_kernel::layer::current_stack()).unwrap();
                     leno_kernel::sleep(Duration::from_secs(3600));
                 }
             })

@@ -1,5 +1,5 @@
 //! The one queue of an event loop that other threads add to, and how the code that runs the loop waits at it: the state of a
-//! [wait queue](leno_kernel::queue), and its line.
+//! [wait queue](leno_kernel::layer::queue), and its line.
 //!
 //! Who waits looks under the lock, and stands in line before it lets go of that; code that adds something ends its wait.
 //! A waker adds before it lets go of itself: so while the lock is held, a node of which nobody else holds a waker, and
@@ -9,8 +9,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::{Wake, Waker};
 
-use leno_kernel::queue::{First, Guard, Left, Next, Shared, Stage, WaitQueue};
-use leno_kernel::{Reason, Time, Waiter, Wake as Woken, park, park_until, user};
+use leno_kernel::layer::queue::{First, Guard, Left, Next, Shared, Stage, WaitQueue};
+use leno_kernel::layer::user;
+use leno_kernel::{Reason, Time, Waiter, Wake as Woken, park, park_until};
 
 use super::Result;
 

@@ -156,7 +156,7 @@ impl EventLoop {
 
     /// Adds a task that is run after so long.
     pub fn delay(&self, time: Duration, task: impl FnOnce() + 'static) {
-        self.add_at(leno_kernel::deadline_in(time), Task::Call(Box::new(task)));
+        self.add_at(leno_kernel::layer::deadline_in(time), Task::Call(Box::new(task)));
     }
 
     /// Runs `operation`, which may block, on a helper thread, and then `then` as a task with what it gave.

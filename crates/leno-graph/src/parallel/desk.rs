@@ -1,4 +1,4 @@
-//! Where a node waits: a [wait queue](leno_kernel::queue) of its own, in which it has one wait for each thing that it
+//! Where a node waits: a [wait queue](leno_kernel::layer::queue) of its own, in which it has one wait for each thing that it
 //! waits for at a time; the protocol is in the module above.
 //!
 //! A node with a stack waits for one thing. One that is a future may await several operations at once, by `join!` or
@@ -9,8 +9,9 @@
 use core::cell::Cell;
 use std::sync::atomic::Ordering::SeqCst;
 
-use leno_kernel::queue::{First, Guard, HeapNode, Next, Shared, Stage, WaitQueue};
-use leno_kernel::{Reason, Waiter, Wake, is_planted, park, user};
+use leno_kernel::layer::queue::{First, Guard, HeapNode, Next, Shared, Stage, WaitQueue};
+use leno_kernel::layer::{is_planted, user};
+use leno_kernel::{Reason, Waiter, Wake, park};
 
 use super::{Core, Ticket, Waited, Want};
 
@@ -119,8 +120,9 @@ impl Core {
             is_to_exit = park(reason) == Wake::Exit;
             if is_to_exit { Next::Leave } else { Next::Look }
         };
-        let abandon =
-            |_: Open<'_>, left: leno_kernel::queue::Left<Wait>| self.runs_again(&left.payload);
+        let abandon = |_: Open<'_>, left: leno_kernel::layer::queue::Left<Wait>| {
+            self.runs_again(&left.payload)
+        };
         let (desk, left) = desk.wait(0, waiter, wait, first, next, abandon);
         self.runs_again(&left.payload);
         drop(desk);

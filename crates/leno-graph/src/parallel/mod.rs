@@ -1,7 +1,7 @@
 //! What runs parallel graphs: each node is a coroutine of a system of several cores.
 //!
 //! # Waiting, and the deadlock nobody could see
-//! Code that cannot go on waits in a [wait queue](leno_kernel::queue): a node in its own (`desk.rs`), which nobody else
+//! Code that cannot go on waits in a [wait queue](leno_kernel::layer::queue): a node in its own (`desk.rs`), which nobody else
 //! uses; one outside in that of the graph (`outside.rs`). Channels have the *tickets* of waits in their lines: numbers
 //! that name them, of which one that is out of date does nothing. So one wait can stand in the lines of several channels.
 //!
@@ -35,7 +35,7 @@ mod waiting;
 use std::sync::atomic::{AtomicIsize, AtomicU8, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, OnceLock, Weak};
 
-use leno_kernel::user::{self, Panic};
+use leno_kernel::layer::user::{self, Panic};
 use leno_kernel::{Budget, JoinHandle, Options, Start, System, try_spawn, try_spawn_future};
 
 use self::desk::Desk;

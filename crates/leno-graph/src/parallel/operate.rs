@@ -3,8 +3,9 @@
 use core::task::{Context, Poll};
 use std::sync::Arc;
 
+use leno_kernel::layer::{is_planted, user, world};
 use leno_kernel::log::Operation;
-use leno_kernel::{Object, Reason, Waiter, is_planted, user, world};
+use leno_kernel::{Object, Reason, Waiter};
 
 use super::{Core, Want};
 use crate::channel::{Channel, Link, Linked};

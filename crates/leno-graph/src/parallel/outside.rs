@@ -4,8 +4,9 @@
 use core::cell::Cell;
 use std::sync::atomic::Ordering::SeqCst;
 
-use leno_kernel::queue::{First, Guard, Next, Shared, Stage, WaitQueue};
-use leno_kernel::{Reason, Waiter, Wake, is_planted, park, user};
+use leno_kernel::layer::queue::{First, Guard, Next, Shared, Stage, WaitQueue};
+use leno_kernel::layer::{is_planted, user};
+use leno_kernel::{Reason, Waiter, Wake, park};
 
 use super::{Core, OUTSIDE, Ticket, Waited};
 

@@ -10,7 +10,8 @@ use core::task::Poll;
 use std::sync::Arc;
 
 use leno_context::user;
-use leno_kernel::{Budget, JoinHandle, Options, Sink, current_system, yield_now};
+use leno_kernel::layer::current_system;
+use leno_kernel::{Budget, JoinHandle, Options, Sink, yield_now};
 
 use super::Core;
 use crate::cx::{FutureCx, NodeCx};

@@ -7,7 +7,7 @@
 use core::cell::RefCell;
 use std::rc::Rc;
 
-use leno_kernel::user;
+use leno_kernel::layer::user;
 
 use super::{Runner, Want};
 use crate::channel::Channel;

@@ -16,7 +16,7 @@ use core::task::Context;
 use std::rc::{Rc, Weak};
 
 use leno_coroutine::Step;
-use leno_kernel::user::{self, Panic};
+use leno_kernel::layer::user::{self, Panic};
 
 use chain::Want;
 use feed::Feed;

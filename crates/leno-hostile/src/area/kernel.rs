@@ -304,7 +304,7 @@ fn scope(cx: &Cx<'_>, x: u8, y: u8, z: u8) {
             handles.iter().filter_map(ScopedHandle::co).for_each(kernel::unpark);
         } else {
             // Not in a generator, which another coroutine may go on with.
-            owner_waits = kernel::current_on_own_stack().map(Waits::of);
+            owner_waits = kernel::layer::current_on_own_stack().map(Waits::of);
         }
         if let Some(handle) = handles.pop() {
             match y % 4 {
@@ -372,8 +372,8 @@ fn unpark(_: &Cx<'_>, x: u8, y: u8, _: u8) {
     if let Some(co) = world::get::<Co>(x) {
         match y % 3 {
             0 => kernel::unpark(*co),
-            1 => kernel::unpark_partner(*co),
-            _ => kernel::give_way(),
+            1 => kernel::layer::unpark_partner(*co),
+            _ => kernel::layer::give_way(),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::task::Context;
 use std::time::Duration;
 
 use leno::channel::{self, Mutex, Receiver, Select, Semaphore, Sender, Shared, Source};
-use leno::kernel::bell::Bell;
+use leno::kernel::layer::bell::Bell;
 use leno::kernel::{LocalSystem, Platform, RealTime, Time, Waiter};
 
 use crate::bomb::{self, Bomb};

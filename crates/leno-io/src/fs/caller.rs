@@ -2,7 +2,8 @@
 
 use std::io;
 
-use leno_kernel::{Time, Waiter, can_park, current, current_stack};
+use leno_kernel::layer::current_stack;
+use leno_kernel::{Time, Waiter, can_park, current};
 
 use super::{ended, helper};
 use crate::time::until;

@@ -8,7 +8,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::path::Path;
 use std::sync::Arc;
 
-use leno_kernel::{Time, deadline_in};
+use leno_kernel::Time;
+use leno_kernel::layer::deadline_in;
 
 use super::backend::{self, Backend};
 use super::options::OpenOptions;

@@ -8,8 +8,9 @@
 //! that is cancelled goes on, deaf: for as long as the system needs to stop the operation, or, if it
 //! cannot be stopped, to finish it.
 
-use leno_kernel::queue::Next;
-use leno_kernel::{Reason, Time, Waiter, Wake, park, park_deaf, park_until};
+use leno_kernel::layer::park_deaf;
+use leno_kernel::layer::queue::Next;
+use leno_kernel::{Reason, Time, Waiter, Wake, park, park_until};
 
 /// See the module.
 pub(crate) trait Flight {

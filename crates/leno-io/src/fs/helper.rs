@@ -7,16 +7,16 @@
 //!   waiting --a helper takes it--> begun --> done --> taken
 //!   waiting --withdraw--> taken
 //! ```
-//! The stage is the state of a [wait queue](leno_kernel::queue). In its line is the code that waits until it is done: it
+//! The stage is the state of a [wait queue](leno_kernel::layer::queue). In its line is the code that waits until it is done: it
 //! looks, and comes into line, under one lock; the helper ends the wait when it has written the result down.
 
 use core::pin::Pin;
 use core::task::{Context, Poll};
 use std::sync::Arc;
 
-use leno_kernel::bell::Bell;
-use leno_kernel::queue::{self, First, Guard, HeapNode, Next, Shared, WaitQueue};
-use leno_kernel::user::{self, Panic};
+use leno_kernel::layer::bell::Bell;
+use leno_kernel::layer::queue::{self, First, Guard, HeapNode, Next, Shared, WaitQueue};
+use leno_kernel::layer::user::{self, Panic};
 use leno_kernel::{Reason, Time, Waiter, help};
 
 use super::flight::{self, Ended, Flight};

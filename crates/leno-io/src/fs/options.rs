@@ -166,7 +166,7 @@ impl OpenOptions {
     #[track_caller]
     pub(super) fn open_sized(&self, path: &Path) -> io::Result<(File, u64)> {
         let (options, owned) = (self.inner.clone(), path.to_owned());
-        let deadline = self.timeout.map(leno_kernel::deadline_in);
+        let deadline = self.timeout.map(leno_kernel::layer::deadline_in);
         let caller = caller(deadline).map_err(naming("open", path))?;
         if caller == Caller::Co
             && let Some((file, size)) = self.at_once(path)
@@ -184,7 +184,7 @@ impl OpenOptions {
             return Ok((self.file(file, path), size));
         }
         let (options, owned) = (self.inner.clone(), path.to_owned());
-        let deadline = self.timeout.map(leno_kernel::deadline_in);
+        let deadline = self.timeout.map(leno_kernel::layer::deadline_in);
         let opened = offload_async(deadline, move || opened(options.open(owned)?)).await;
         let (file, size) = opened.map_err(naming("open", path))?;
         Ok((self.file(file, path), size))

@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use leno_kernel::user::lock;
+use leno_kernel::layer::user::lock;
 
 use super::caller::{offload, offload_async};
 use crate::named::naming;

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::sync::{Mutex, Weak};
 
-use leno_kernel::{heritage, world};
+use leno_kernel::layer::{heritage, world};
 
 use super::error::error;
 use super::host::Host;

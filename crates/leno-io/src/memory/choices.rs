@@ -26,9 +26,10 @@
 //! stack unwinds from D4, and the operation has done nothing; destructors close by the first of the numbers then, and
 //! unwind after that.
 
+use leno_kernel::Object;
+use leno_kernel::layer::user::{self, Panic};
+use leno_kernel::layer::{choose, has_policy};
 use leno_kernel::policy::{Candidate, Choice, ChoiceKind};
-use leno_kernel::user::{self, Panic};
-use leno_kernel::{Object, choose, has_policy};
 
 use super::lines::Locked;
 use super::network::Inner;

@@ -14,8 +14,9 @@ use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
+use leno_kernel::layer::{Sign, common_now};
 use leno_kernel::log::Operation as Kind;
-use leno_kernel::{Object, Sign, Time, common_now};
+use leno_kernel::{Object, Time};
 
 use super::choices::Decided;
 use super::connection::{At, Connection, Side};

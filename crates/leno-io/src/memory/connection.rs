@@ -15,7 +15,8 @@ use std::io::{self, ErrorKind};
 use std::net::{Shutdown, SocketAddr};
 use std::sync::Arc;
 
-use leno_kernel::{Sign, Time};
+use leno_kernel::Time;
+use leno_kernel::layer::Sign;
 
 use super::choices::{Choices, Decided};
 use super::error::about;

@@ -12,8 +12,9 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use core::time::Duration;
 
 use leno_kernel::io::Interest;
+use leno_kernel::layer::{Sign, common_now};
 use leno_kernel::log::Operation as Kind;
-use leno_kernel::{Object, Sign, Time, common_now};
+use leno_kernel::{Object, Time};
 
 use super::choices::Decided;
 use super::error::{error, late};

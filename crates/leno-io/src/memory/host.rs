@@ -5,7 +5,8 @@ use core::time::Duration;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use leno_kernel::{Time, common_now};
+use leno_kernel::Time;
+use leno_kernel::layer::common_now;
 
 use super::Address;
 use super::connect::Connect;

@@ -1,4 +1,4 @@
-//! The lines of a network, in which code waits at its places: those of the network's [wait queue](leno_kernel::queue).
+//! The lines of a network, in which code waits at its places: those of the network's [wait queue](leno_kernel::layer::queue).
 //!
 //! A pipe and a listener have two lines each, a socket for datagrams has one, and there is one for those who wait until
 //! hosts are parted no more. All belong to one queue, whose state is the network: who looks and finds nothing comes into
@@ -13,7 +13,7 @@
 //! woken at once and look again, each in its turn: who is first then is the policy's choice.
 
 use leno_kernel::Waiter;
-use leno_kernel::queue::{Guard, HeapNode, Polled, Shared, Stage, WaitQueue};
+use leno_kernel::layer::queue::{Guard, HeapNode, Polled, Shared, Stage, WaitQueue};
 
 use super::state::State;
 

@@ -9,8 +9,9 @@ use core::fmt;
 use core::time::Duration;
 
 use leno_kernel::io::Interest;
+use leno_kernel::layer::{Sign, common_now};
 use leno_kernel::log::Operation as Kind;
-use leno_kernel::{Object, Sign, Time, common_now};
+use leno_kernel::{Object, Time};
 
 use super::choices::Decided;
 use super::connection::At;

@@ -4,7 +4,8 @@ use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use leno_kernel::{Object, Sign, Time};
+use leno_kernel::layer::Sign;
+use leno_kernel::{Object, Time};
 
 use super::choices::{Choices, Decided};
 use super::error::error;

@@ -4,9 +4,10 @@ use core::fmt;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
+use leno_kernel::Time;
+use leno_kernel::layer::user::{self, Panic};
+use leno_kernel::layer::{common_now, thread_number, world};
 use leno_kernel::log::Operation as Kind;
-use leno_kernel::user::{self, Panic};
-use leno_kernel::{Time, common_now, thread_number, world};
 
 use super::ambient;
 use super::choices::Decided;

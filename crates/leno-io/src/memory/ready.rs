@@ -9,8 +9,9 @@ use std::sync::Arc;
 
 use leno_channel::Source;
 use leno_kernel::io::Interest;
+use leno_kernel::layer::{Sign, common_now};
 use leno_kernel::log::Operation as Kind;
-use leno_kernel::{Object, Sign, Time, Waiter, common_now};
+use leno_kernel::{Object, Time, Waiter};
 
 use super::choices::Decided;
 use super::connection::At;

@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use leno_kernel::{Object, Sign, Time, Waiter};
+use leno_kernel::layer::Sign;
+use leno_kernel::{Object, Time, Waiter};
 
 use super::choices::Choices;
 use super::connection::Connection;

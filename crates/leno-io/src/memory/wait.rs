@@ -19,12 +19,10 @@ use core::task::{Context, Poll};
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
+use leno_kernel::layer::user::{self, Panic};
+use leno_kernel::layer::{Alarm, Sign, common_now, park_on, park_on_until, world};
 use leno_kernel::log::{self, What};
-use leno_kernel::user::{self, Panic};
-use leno_kernel::{
-    Alarm, Object, Reason, Sign, Time, Waiter, Wake, common_now, exit, log::Operation as Kind, now,
-    park_on, park_on_until, world,
-};
+use leno_kernel::{Object, Reason, Time, Waiter, Wake, exit, log::Operation as Kind, now};
 
 use super::choices::Decided;
 use super::lines::{Locked, Node};

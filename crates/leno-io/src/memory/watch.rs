@@ -5,8 +5,9 @@ use core::task::{Context, Poll};
 use std::io;
 use std::sync::Mutex;
 
+use leno_kernel::Time;
 use leno_kernel::io::Interest;
-use leno_kernel::{Alarm, Time, common_now};
+use leno_kernel::layer::{Alarm, common_now};
 
 use super::network::Inner;
 use super::ready::{Look, Ready, writes};

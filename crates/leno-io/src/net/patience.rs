@@ -17,7 +17,8 @@ use core::time::Duration;
 use std::io;
 use std::sync::Mutex;
 
-use leno_kernel::{Exiting, Time, now, user};
+use leno_kernel::layer::user;
+use leno_kernel::{Exiting, Time, now};
 
 use super::exhausted::Exhausted;
 use crate::time::{AlarmClock, sleep_until, sleep_until_async};

@@ -8,7 +8,8 @@ use std::os::fd::OwnedFd;
 use std::process::{ExitStatus, Output};
 
 use leno_kernel::io::{Descriptor, Interest};
-use leno_kernel::{Time, deadline_in, try_block_on};
+use leno_kernel::layer::deadline_in;
+use leno_kernel::{Time, try_block_on};
 use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions, pidfd_open, waitid};
 
 use super::orphan;

@@ -7,7 +7,7 @@ use std::io;
 use std::path::Path;
 use std::process::{ExitStatus, Output, Stdio};
 
-use leno_kernel::deadline_in;
+use leno_kernel::layer::deadline_in;
 
 use super::child::Child;
 use super::output::{gather, output_of};

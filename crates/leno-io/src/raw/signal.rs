@@ -16,7 +16,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Mutex;
 
-use leno_kernel::user::{Locked, lock};
+use leno_kernel::layer::user::{Locked, lock};
 use rustix::event::{EventfdFlags, eventfd};
 
 /// How many ears there are at most.

@@ -28,8 +28,9 @@ use core::time::Duration;
 use std::io;
 use std::os::fd::BorrowedFd;
 
+use leno_kernel::Time;
 use leno_kernel::io::{Descriptor, Interest};
-use leno_kernel::{Time, deadline_in};
+use leno_kernel::layer::deadline_in;
 
 use crate::raw::signal::Ear;
 pub use kind::Signal;

@@ -2,7 +2,8 @@
 
 use core::time::Duration;
 
-use leno_kernel::{Time, deadline_in, now};
+use leno_kernel::layer::deadline_in;
+use leno_kernel::{Time, now};
 
 use super::sleep::{sleep_until, sleep_until_async};
 

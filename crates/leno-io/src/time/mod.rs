@@ -17,7 +17,8 @@ mod timeout;
 
 pub use elapsed::Elapsed;
 pub use interval::{Interval, Missed, interval, interval_at};
-pub use leno_kernel::{Time, deadline_in, now, sleep};
+pub use leno_kernel::layer::deadline_in;
+pub use leno_kernel::{Time, now, sleep};
 pub(crate) use sleep::AlarmClock;
 pub use sleep::{sleep_async, sleep_until, sleep_until_async};
 pub use timeout::{timeout, timeout_async};

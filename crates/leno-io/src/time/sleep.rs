@@ -5,7 +5,8 @@ use core::task::{Context, Poll};
 use core::time::Duration;
 use std::task::Waker;
 
-use leno_kernel::{Alarm, Time, deadline_in, now, sleep};
+use leno_kernel::layer::{Alarm, deadline_in};
+use leno_kernel::{Time, now, sleep};
 
 /// Waits until `time`; not at all if it has passed.
 ///

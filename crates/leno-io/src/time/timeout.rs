@@ -24,7 +24,8 @@ use core::time::Duration;
 use std::io;
 use std::panic::resume_unwind;
 
-use leno_kernel::{Co, Options, Reason, Start, Time, Wake, current_stack, deadline_in};
+use leno_kernel::layer::{current_stack, deadline_in};
+use leno_kernel::{Co, Options, Reason, Start, Time, Wake};
 
 use super::elapsed::Elapsed;
 use super::sleep::AlarmClock;

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use leno_io::memory::{Link, Network};
 use leno_io::net::resolve_async;
-use leno_kernel::bell::Bell;
+use leno_kernel::layer::bell::Bell;
 use leno_kernel::policy::{Choice, ChoiceKind, Policy, Ready};
 use leno_kernel::{Co, LocalSystem, Platform, RealTime, Time, block_on};
 

@@ -5,7 +5,8 @@ use std::net::{Ipv4Addr, Shutdown, SocketAddr};
 use std::time::Duration;
 
 use leno_io::memory::{Link, Listener, Network, Stream};
-use leno_kernel::{LocalSystem, Time, common_now, now, sleep};
+use leno_kernel::layer::common_now;
+use leno_kernel::{LocalSystem, Time, now, sleep};
 
 fn virtual_system() -> LocalSystem {
     LocalSystem::builder().virtual_time().build()

@@ -123,7 +123,7 @@ impl<T: AsFd> Descriptor<T> {
         self.wait_up_to(interest, None)
     }
 
-    /// The same, until `deadline` at most; see [`deadline_in`](crate::deadline_in).
+    /// The same, until `deadline` at most; see [`deadline_in`](crate::layer::deadline_in).
     ///
     /// # Errors
     /// [`TimedOut`](io::ErrorKind::TimedOut) when the time is over; else as [`Self::wait`].
@@ -133,7 +133,8 @@ impl<T: AsFd> Descriptor<T> {
     ///
     /// # Examples
     /// ```
-    /// use leno_kernel::{deadline_in, io::{Descriptor, Interest}};
+    /// use leno_kernel::io::{Descriptor, Interest};
+    /// use leno_kernel::layer::deadline_in;
     /// use std::{os::unix::net::UnixStream, time::Duration};
     ///
     /// let (near, _far) = UnixStream::pair()?;

@@ -26,7 +26,8 @@ use crate::user;
 /// # Examples
 /// A platform that counts how many reactors were made.
 /// ```
-/// use leno_kernel::{LocalSystem, Platform, RealTime, Time, bell::Bell, io};
+/// use leno_kernel::{LocalSystem, Platform, RealTime, Time, io};
+/// use leno_kernel::layer::bell::Bell;
 /// use std::{cell::Cell, os::unix::net::UnixStream, rc::Rc};
 ///
 /// struct Counting(RealTime, Rc<Cell<u32>>);

@@ -18,9 +18,10 @@ pub use event::{Event, Operation, What};
 pub(crate) use ring::Ring;
 
 use crate::core::Core;
+use crate::layer::Sign;
 use crate::policy::ChoiceKind;
 use crate::raw::entered::{self, Here};
-use crate::{Co, Name, Object, Reason, Sign, State};
+use crate::{Co, Name, Object, Reason, State};
 
 /// What has happened in a system, the oldest first.
 ///

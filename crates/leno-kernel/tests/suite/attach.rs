@@ -3,11 +3,12 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use leno_kernel::layer::{call, unpark_with};
 use leno_kernel::policy::{Fifo, Hint};
 use leno_kernel::{
     AttachError, Back, LocalSystem, Options, Outcome, Quiescence, Reason, Sink, Start, State,
-    System, Wake, attach, call, cancel, current, park, spawn, spawn_local, spawn_local_future,
-    try_spawn, try_spawn_local, unpark, unpark_with, yield_now,
+    System, Wake, attach, cancel, current, park, spawn, spawn_local, spawn_local_future, try_spawn,
+    try_spawn_local, unpark, yield_now,
 };
 
 type Seen = Rc<RefCell<Vec<String>>>;

@@ -1,6 +1,6 @@
 //! What coroutines inherit from whoever spawns them.
 
-use leno_kernel::heritage::{current, with};
+use leno_kernel::layer::heritage::{current, with};
 use leno_kernel::{
     LocalSystem, System, blocking, scope, spawn, spawn_future, spawn_local, yield_now,
 };

@@ -12,11 +12,10 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
-use leno_kernel::bell::Bell;
 use leno_kernel::io::{Descriptor, Interest, Reactor};
-use leno_kernel::{
-    LocalSystem, Platform, RealTime, Time, cancel, deadline_in, now, sleep, yield_now,
-};
+use leno_kernel::layer::bell::Bell;
+use leno_kernel::layer::deadline_in;
+use leno_kernel::{LocalSystem, Platform, RealTime, Time, cancel, now, sleep, yield_now};
 
 /// So long nothing takes here.
 const LONG: Duration = Duration::from_secs(60);

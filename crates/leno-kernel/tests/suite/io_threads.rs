@@ -10,7 +10,8 @@ use std::task::{Context, Wake, Waker};
 use std::time::{Duration, Instant};
 
 use leno_kernel::io::{Descriptor, Interest};
-use leno_kernel::{LocalSystem, System, block_on, deadline_in, sleep, spawn, yield_now};
+use leno_kernel::layer::deadline_in;
+use leno_kernel::{LocalSystem, System, block_on, sleep, spawn, yield_now};
 
 type Stream = Descriptor<UnixStream>;
 

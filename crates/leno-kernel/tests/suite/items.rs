@@ -8,12 +8,13 @@ use std::task::Poll;
 use std::time::Duration;
 
 use leno_coroutine::{Coroutine, Suspender};
-use leno_kernel::bell::Bell;
+use leno_kernel::layer::bell::Bell;
+use leno_kernel::layer::{Alarm, listen};
 use leno_kernel::log::{self, What};
 use leno_kernel::policy::{ChoiceLog, Decided, Decision};
 use leno_kernel::{
-    Alarm, BuildError, LocalSystem, Options, Platform, Sink, SpawnError, System, Time, VirtualTime,
-    current, listen, sleep, spawn_local, yield_now,
+    BuildError, LocalSystem, Options, Platform, Sink, SpawnError, System, Time, VirtualTime,
+    current, sleep, spawn_local, yield_now,
 };
 
 /// A generator that was suspended by `body` in a coroutine of the system, which has ended.

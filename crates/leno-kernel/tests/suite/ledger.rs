@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use leno_kernel::ledger::{self, End, Knower, Side, Verdict};
+use leno_kernel::layer::ledger::{self, End, Knower, Side, Verdict};
 use leno_kernel::{
     LocalSystem, Object, Options, Outcome, Quiescence, Reason, Start, Wake, current, exit, park,
     try_spawn_local, yield_now,

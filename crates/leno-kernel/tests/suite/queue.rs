@@ -6,10 +6,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
 
-use leno_kernel::queue::{First, Local, Lock, Next, Shared, Stage, WaitQueue};
+use leno_kernel::layer::queue::{First, Local, Lock, Next, Shared, Stage, WaitQueue};
+use leno_kernel::layer::user;
 use leno_kernel::{
-    LocalSystem, Reason, System, Waiter, Wake, block_on, cancel, current, exit, park, user,
-    yield_now,
+    LocalSystem, Reason, System, Waiter, Wake, block_on, cancel, current, exit, park, yield_now,
 };
 
 /// Tokens, and those who wait for one, the first come first. What nobody waits for is kept.

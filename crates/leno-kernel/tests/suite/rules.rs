@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Barrier};
 
-use leno_kernel::ledger::{self, End, Knower, Side};
+use leno_kernel::layer::ledger::{self, End, Knower, Side};
 use leno_kernel::{
     LocalSystem, Object, Options, Outcome, Quiescence, Reason, Start, Wake, current, exit, park,
     try_spawn_local, unpark, yield_now,

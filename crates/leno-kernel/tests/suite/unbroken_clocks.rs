@@ -13,8 +13,8 @@ use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
 use leno_coroutine::{Coroutine, State, Suspender, ring};
-use leno_kernel::bell::Bell;
 use leno_kernel::io::{Descriptor, Interest};
+use leno_kernel::layer::bell::Bell;
 use leno_kernel::policy::{Fifo, Policy, Ready, Why};
 use leno_kernel::{
     Budget, Co, LocalSystem, Options, Platform, RealTime, Reason, Sink, Time, attach, current,

@@ -13,7 +13,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use crate::support::bounded;
-use leno_kernel::bell::Bell;
+use leno_kernel::layer::bell::Bell;
 use leno_kernel::{
     LocalSystem, Options, Outcome, Platform, RealTime, Start, System, Time, sleep, spawn,
     spawn_local, try_spawn, try_spawn_local, yield_now,

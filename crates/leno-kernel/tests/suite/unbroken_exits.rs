@@ -19,9 +19,10 @@ use std::time::Duration;
 use crate::support::bounded;
 use leno_coroutine::{Coroutine, Local, Suspender, ring};
 use leno_kernel::io::{Descriptor, Interest};
+use leno_kernel::layer::{Alarm, deadline_in};
 use leno_kernel::{
-    Alarm, Co, LocalSystem, Outcome, System, Waiter, blocking, cancel, current, deadline_in, help,
-    now, scope, sleep, yield_now,
+    Co, LocalSystem, Outcome, System, Waiter, blocking, cancel, current, help, now, scope, sleep,
+    yield_now,
 };
 
 type Payload = Box<dyn Any + Send>;

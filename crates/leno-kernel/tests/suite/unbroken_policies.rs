@@ -6,10 +6,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::Duration;
 
+use leno_kernel::layer::choose;
 use leno_kernel::policy::{Choice, Fifo, Policy, Ready, Why};
 use leno_kernel::{
-    Co, LocalSystem, Options, Reason, Start, System, choose, park, sleep, spawn_local, unpark,
-    yield_now,
+    Co, LocalSystem, Options, Reason, Start, System, park, sleep, spawn_local, unpark, yield_now,
 };
 
 /// How a policy misbehaves; each once.

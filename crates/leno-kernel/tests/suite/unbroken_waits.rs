@@ -12,10 +12,9 @@ use std::task::{Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
+use leno_kernel::layer::Sign;
 use leno_kernel::policy::{Fifo, Recorded, Recording};
-use leno_kernel::{
-    LocalSystem, Object, Sign, block_on, blocking, cancel, current, sleep, yield_now,
-};
+use leno_kernel::{LocalSystem, Object, block_on, blocking, cancel, current, sleep, yield_now};
 
 const SHORT: Duration = Duration::from_millis(10);
 

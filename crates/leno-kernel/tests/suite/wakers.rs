@@ -12,10 +12,10 @@ use std::task::{Context, Poll, RawWaker, RawWakerVTable, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
+use leno_kernel::layer::{Alarm, deadline_in, user};
 use leno_kernel::{
-    Alarm, LocalSystem, System, Waiter, block_on, blocking, deadline_in, help,
+    LocalSystem, System, Waiter, block_on, blocking, help,
     io::{Descriptor, Interest},
-    user,
 };
 
 /// Long enough for any machine, short enough for a test.

@@ -2,9 +2,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use leno_kernel::{
-    JoinHandle, LocalSystem, Options, Sign, Wake, current, park, park_on, sleep, yield_now,
-};
+use leno_kernel::layer::{Sign, park_on};
+use leno_kernel::{JoinHandle, LocalSystem, Options, Wake, current, park, sleep, yield_now};
 
 use super::*;
 

@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{OnceLock, Weak};
 
-use leno_kernel::{Co, Name, Object, Sign, current};
+use leno_kernel::layer::Sign;
+use leno_kernel::{Co, Name, Object, current};
 
 use super::Refusal;
 use super::deadlock;

@@ -9,7 +9,8 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
-use leno_kernel::{Co, Name, current_stack};
+use leno_kernel::layer::current_stack;
+use leno_kernel::{Co, Name};
 
 use super::about::About;
 use crate::section::lock;

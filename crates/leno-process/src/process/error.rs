@@ -3,7 +3,7 @@
 use core::fmt;
 
 use leno_kernel::Name;
-use leno_kernel::user::{self, Panic};
+use leno_kernel::layer::user::{self, Panic};
 
 /// An entry was not called; the arguments come back.
 #[derive(Clone, PartialEq, Eq)]

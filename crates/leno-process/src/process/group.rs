@@ -14,8 +14,9 @@ use core::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Weak};
 
-use leno_kernel::queue::{First, Shared, Stage, WaitQueue};
-use leno_kernel::{Co, Exiting, Name, Object, Reason, Waiter, Wake, current, exit, park, user};
+use leno_kernel::layer::queue::{First, Shared, Stage, WaitQueue};
+use leno_kernel::layer::user;
+use leno_kernel::{Co, Exiting, Name, Object, Reason, Waiter, Wake, current, exit, park};
 
 use crate::line::next_after;
 

@@ -42,11 +42,12 @@ use std::sync::atomic::{
 };
 use std::sync::{Arc, OnceLock, Weak};
 
+use leno_kernel::layer::queue::{First, Guard, Left, Shared, Stage, WaitQueue};
+use leno_kernel::layer::user::{self, Panic};
+use leno_kernel::layer::{current_on_own_stack, current_stack, is_planted, park_on, world};
 use leno_kernel::log::Operation;
-use leno_kernel::queue::{First, Guard, Left, Shared, Stage, WaitQueue};
-use leno_kernel::user::{self, Panic};
 use leno_kernel::{Co, Name, Reason, Waiter, Wake};
-use leno_kernel::{current, current_on_own_stack, current_stack, exit, is_planted, park_on, world};
+use leno_kernel::{current, exit};
 
 use super::about::{About, Fail};
 use super::error::drop_all;

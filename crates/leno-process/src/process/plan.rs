@@ -3,7 +3,7 @@
 use core::fmt;
 use std::sync::{Arc, Weak};
 
-use leno_kernel::user::{self, Panic};
+use leno_kernel::layer::user::{self, Panic};
 use leno_kernel::{JoinHandle, Name, Options, Sink, SpawnError, try_spawn_local};
 
 use super::address::Held;

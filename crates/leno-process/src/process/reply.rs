@@ -13,11 +13,10 @@ use core::task::{Context, Poll};
 use core::time::Duration;
 use std::sync::Arc;
 
+use leno_kernel::layer::queue::Alone;
+use leno_kernel::layer::{deadline_in, park_on, park_on_until, user, world};
 use leno_kernel::log::Operation;
-use leno_kernel::queue::Alone;
-use leno_kernel::{
-    Name, Reason, Time, Waiter, Wake, deadline_in, exit, park_on, park_on_until, user, world,
-};
+use leno_kernel::{Name, Reason, Time, Waiter, Wake, exit};
 
 use super::Refusal;
 use super::about::About;

@@ -23,7 +23,7 @@
 //! 4. Each change releases what was written before, and acquires what the other side wrote.
 //!
 //! Not a wait queue of the kernel, as other waits of this crate are: there is at most one that waits
-//! ([`Alone`](leno_kernel::queue::Alone)), which may be a future that moves, and with a lock, and a count of the two ends,
+//! ([`Alone`](leno_kernel::layer::queue::Alone)), which may be a future that moves, and with a lock, and a count of the two ends,
 //! an answer took about twice as long and the slot a third more memory.
 
 use core::cell::UnsafeCell;
@@ -32,7 +32,7 @@ use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, Ordering::AcqRel, Ordering::Acquire, Ordering::Release};
 
-use leno_kernel::{is_planted, user};
+use leno_kernel::layer::{is_planted, user};
 
 use crate::step;
 

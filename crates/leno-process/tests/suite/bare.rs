@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
-use leno_kernel::bell::Bell;
 use leno_kernel::io::Reactor;
+use leno_kernel::layer::bell::Bell;
 use leno_kernel::{LocalSystem, Options, Platform, Time, now, sleep};
 use leno_process::{Budget, Plan, Sink, preemptible, process};
 

@@ -30,7 +30,7 @@ use std::sync::atomic::{
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use leno_kernel::user::lock;
+use leno_kernel::layer::user::lock;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Config, Row as Found};

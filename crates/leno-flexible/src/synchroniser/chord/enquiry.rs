@@ -11,7 +11,7 @@ use super::post::Bell;
 use crate::synchroniser::claim::{Claim, Outcome};
 use crate::synchroniser::desk::{self, Desk, answered, ask, ask_async, guarded};
 use crate::{CallError, Failure};
-use leno_kernel::user::lock;
+use leno_kernel::layer::user::lock;
 
 /// A synchronous method of [`Chords`](super::Chords), to be called with an `A` for an `R`.
 ///

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use crate::{Flexible, Refusal, State};
-use leno_kernel::user::{Locked, lock};
+use leno_kernel::layer::user::{Locked, lock};
 
 /// Has a desk look again; or, at the end, end.
 type Rouse = Box<dyn Fn(bool) + Send + Sync>;

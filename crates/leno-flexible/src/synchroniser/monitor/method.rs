@@ -4,7 +4,7 @@ use core::fmt;
 use core::time::Duration;
 use std::sync::Arc;
 
-use leno_kernel::user;
+use leno_kernel::layer::user;
 
 use super::object::{Claimed, Core, Lifeline};
 use crate::synchroniser::claim::{Claim, Outcome};

@@ -11,7 +11,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use leno_kernel::user::{self, Locked, lock};
+use leno_kernel::layer::user::{self, Locked, lock};
 
 /// A request that waits, as a [`Scheduler`] sees it: the oldest of its method.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -21,7 +21,7 @@ use super::Preference;
 use crate::synchroniser::claim::{Claim, Outcome};
 use crate::synchroniser::desk::{self, Desk};
 use crate::synchroniser::ground::Ground;
-use leno_kernel::user::lock;
+use leno_kernel::layer::user::lock;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {

@@ -10,8 +10,9 @@ use std::net::{Shutdown, SocketAddr};
 use std::sync::Arc;
 
 use leno_kernel::io::Interest;
+use leno_kernel::layer::{Sign, common_now};
 use leno_kernel::log::Operation as Kind;
-use leno_kernel::{Object, Sign, Time, common_now};
+use leno_kernel::{Object, Time};
 
 use crate::memory::connection::At;
 use crate::memory::error::error;

@@ -3,8 +3,9 @@
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
+use leno_kernel::layer::Sign;
 use leno_kernel::log::Operation as Kind;
-use leno_kernel::{Object, Sign, Time};
+use leno_kernel::{Object, Time};
 
 use super::{Socket, Stream, deadline};
 use crate::memory::choices::Decided;

@@ -42,7 +42,7 @@ macro_rules! listener {
             /// As [`Self::accept`].
             #[track_caller]
             pub fn accept_timeout(&self, limit: Duration) -> io::Result<($Stream, $Address)> {
-                self.accept_until(Some(leno_kernel::deadline_in(limit)))
+                self.accept_until(Some(leno_kernel::layer::deadline_in(limit)))
             }
 
             #[track_caller]

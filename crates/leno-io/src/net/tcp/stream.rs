@@ -8,8 +8,8 @@ use std::net::{self, Shutdown, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
-use leno_kernel::deadline_in;
 use leno_kernel::io::Interest;
+use leno_kernel::layer::deadline_in;
 
 use crate::net::address::ToSocketAddrs;
 use crate::net::inner::{Inner, Shared};

@@ -10,8 +10,9 @@ use std::os::unix::net::{self, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 
+use leno_kernel::Time;
 use leno_kernel::io::Interest;
-use leno_kernel::{Time, deadline_in};
+use leno_kernel::layer::deadline_in;
 
 use super::connect::{Connecting, insist, insist_async};
 use crate::named::addressing;

@@ -29,7 +29,7 @@
 //!   W4  in line still? park until not;          and so have it watched where they are
 //!       then go to W2
 //! ```
-//! The table of operations is the state of a [wait queue](leno_kernel::queue), which has a line for each number. A
+//! The table of operations is the state of a [wait queue](leno_kernel::layer::queue), which has a line for each number. A
 //! coroutine waits in its own frame, a future with a node on the heap, which the queue uses again.
 //!
 //! The race to win: an operation lands between W2 and W4. Either W3 finds the event, because the
@@ -63,8 +63,8 @@ use std::task::{Wake, Waker};
 use io_uring::squeue::Entry;
 use leno_kernel::Waiter;
 use leno_kernel::io::{Descriptor, Interest};
-use leno_kernel::queue::{First, Guard, HeapNode, Next, Shared, Stage, WaitQueue};
-use leno_kernel::user::{Panic, call, dispose, first};
+use leno_kernel::layer::queue::{First, Guard, HeapNode, Next, Shared, Stage, WaitQueue};
+use leno_kernel::layer::user::{Panic, call, dispose, first};
 
 use crate::user::{raise, wake_all};
 use flights::{Cargo, Flights, Landed};

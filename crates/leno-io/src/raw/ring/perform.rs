@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use io_uring::squeue::Entry;
 use io_uring::{opcode, types};
-use leno_kernel::queue::Next;
+use leno_kernel::layer::queue::Next;
 use leno_kernel::{Reason, Time, Waiter};
 
 use super::Ring;

@@ -9,7 +9,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::time::Duration;
 
-use leno_kernel::{LocalSystem, cancel, deadline_in, yield_now};
+use leno_kernel::layer::deadline_in;
+use leno_kernel::{LocalSystem, cancel, yield_now};
 
 use super::*;
 use crate::fs::action::{Action, OwnedAction};
@@ -142,7 +143,7 @@ impl Nosy {
     fn look(&self) {
         if let Some(ring) = self.ring.upgrade() {
             // Here, where nobody else uses it, it would be waited for.
-            leno_kernel::user::assert_outside();
+            leno_kernel::layer::user::assert_outside();
             drop(ring.inner());
         }
     }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use leno_io::fs::{Backend, File};
-use leno_kernel::bell::Bell;
+use leno_kernel::layer::bell::Bell;
 use leno_kernel::{
     LocalSystem, Platform, RealTime, System, Time, block_on, cancel, now, spawn_local, yield_now,
 };

@@ -10,11 +10,12 @@ use std::thread::ThreadId;
 use std::time::Duration;
 
 use leno_kernel::dump::Depth;
+use leno_kernel::layer::{Alarm, deadline_in};
 use leno_kernel::log::What;
 use leno_kernel::policy::Priority;
 use leno_kernel::{
-    Alarm, Co, JoinHandle, Options, Outcome, Reason, Start, State, System, cancel, current,
-    deadline_in, now, park, spawn, spawn_future, try_spawn_future, unpark,
+    Co, JoinHandle, Options, Outcome, Reason, Start, State, System, cancel, current, now, park,
+    spawn, spawn_future, try_spawn_future, unpark,
 };
 
 mod life;
@@ -331,7 +332,7 @@ fn a_policy_decides_about_futures_too() {
         .map(|priority| {
             let log = log.clone();
             system.spawn_future_with(&Options::new().priority(priority), async move {
-                assert!(leno_kernel::has_policy());
+                assert!(leno_kernel::layer::has_policy());
                 log.lock().unwrap().push(priority);
                 yield_now().await;
             })

@@ -3,8 +3,9 @@
 //! Room is not handed over: a caller that is woken looks again, and waits again if another one was faster. One that
 //! was woken and cannot look, because it is to exit or its wait unwinds, has the next one woken.
 
-use leno_kernel::queue::{First, Left, Stage};
-use leno_kernel::{Reason, Waiter, Wake, current_stack, exit, park_on};
+use leno_kernel::layer::queue::{First, Left, Stage};
+use leno_kernel::layer::{current_stack, park_on};
+use leno_kernel::{Reason, Waiter, Wake, exit};
 
 use super::{CALLERS, Locked, Mailbox};
 use crate::line::{meet_first, next_after};

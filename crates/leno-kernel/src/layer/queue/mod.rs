@@ -15,7 +15,7 @@
 //! # Examples
 //! A gate that opens once. Coroutines, threads and futures would wait at it alike.
 //! ```
-//! use leno_kernel::queue::{First, Next, Shared, Stage, WaitQueue};
+//! use leno_kernel::layer::queue::{First, Next, Shared, Stage, WaitQueue};
 //! use leno_kernel::{Reason, Waiter, Wake, exit, park};
 //!
 //! /// Whether it is open; one line; nothing is handed over.
@@ -44,7 +44,7 @@
 //!         *gate = true;
 //!         let woken = gate.settle_all(0, Stage::Met);
 //!         drop(gate);
-//!         leno_kernel::user::wake_all(woken);
+//!         leno_kernel::layer::user::wake_all(woken);
 //!     }
 //! }
 //!

@@ -31,7 +31,8 @@ thread_local! {
 ///
 /// # Examples
 /// ```
-/// use leno_kernel::{LocalSystem, heritage, spawn_local};
+/// use leno_kernel::{LocalSystem, spawn_local};
+/// use leno_kernel::layer::heritage;
 ///
 /// let system = LocalSystem::new();
 /// let inherits = || spawn_local(heritage::current).join().unwrap();

@@ -9,8 +9,9 @@ use crate::{Waiter, user};
 ///
 /// # Examples
 /// ```
-/// use leno_kernel::queue::{Polled, Shared, WaitQueue};
-/// use leno_kernel::{Waiter, block_on, user};
+/// use leno_kernel::layer::queue::{Polled, Shared, WaitQueue};
+/// use leno_kernel::{Waiter, block_on};
+/// use leno_kernel::layer::user;
 /// use std::{future::poll_fn, task::Poll};
 ///
 /// /// Whether it is open, and who is polled.

@@ -124,7 +124,7 @@ static PROCESS: Mutex<Option<Arc<Hook>>> = Mutex::new(None);
 ///
 /// # std::panic::set_hook(Box::new(|_| {}));
 /// let (told, failures) = channel();
-/// leno_kernel::user::on_failure(move |caught| drop(told.send(caught.to_string())));
+/// leno_kernel::layer::user::on_failure(move |caught| drop(told.send(caught.to_string())));
 /// leno_kernel::Waiter::Waker(Waker::from(std::sync::Arc::new(Bad))).wake();
 /// assert_eq!(failures.recv()?, "a waker panicked: no");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
