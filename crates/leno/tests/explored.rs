@@ -26,7 +26,7 @@ const POINTS: [&str; 7] = [
 
 /// What plays the threads, what explores, and a crate with a module of that name.
 const OWN: [&str; 4] = [
-    "crates/leno-kernel/src/world/",
+    "crates/leno-kernel/src/layer/world/",
     "crates/leno-kernel/src/raw/world.rs",
     "crates/leno-explore/",
     "crates/leno-hostile/",

@@ -18,7 +18,7 @@ const BARE: &[&str] = &[
     "leno-kernel/src/core",
     "leno-kernel/src/policy",
     "leno-kernel/src/timers",
-    "leno-kernel/src/ledger",
+    "leno-kernel/src/layer/ledger",
     "leno-kernel/src/log",
     "leno-kernel/src/attach.rs",
     "leno-kernel/src/budget.rs",
