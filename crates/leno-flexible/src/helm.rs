@@ -7,7 +7,7 @@
 //!             C2  if taken: steer until answered
 //!             C3  locked: if somebody is ready and nobody steers, take the helm, go to C2
 //!             C4  if not answered: stand in the call's line; look, locked, whether C3 would take the helm
-//!             C5  if it would not, and it is not answered: park; leave the line; go to C3, whoever has woken it
+//!             C5  if it would not, and it is not answered: park; leave the line; go to C3, whatever has woken it
 //!   steer     S1  locked: schedule; if nobody is ready, leave the helm, done
 //!             S2  poll, not locked
 //!             S3  locked: perform what has ended the turn; put the body back; if answered, leave the helm, and hand over; else go to S1
@@ -19,7 +19,7 @@
 //!   kick, withdrawal, a body's waker: perform the operation, locked; hand over, if nobody steers
 //! ```
 //! What must not be lost: somebody who is ready. Whenever the lock is free and somebody is ready, then
-//! somebody steers, or somebody was chosen at H2 who has not looked since. Whoever was chosen looks (C3 or C4),
+//! somebody steers, or a caller chosen at H2 has not looked since. That caller looks (C3 or C4),
 //! unless it was answered before: then another one has taken the helm since, and has the duty. One that
 //! gives up withdraws, and hands over again. Wake-ups are permits, so one between C4 and C5 is not lost; H3 and C4 use the line under its lock, so
 //! either H3 finds it there, or C4 looks after H2.

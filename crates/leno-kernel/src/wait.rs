@@ -166,7 +166,7 @@ impl Visit for Park {
     }
 }
 
-/// The same, until `deadline` at most; see [`deadline_in`].
+/// Parks as [`park`], until `deadline` at most; see [`deadline_in`].
 #[track_caller]
 pub fn park_until(reason: Reason, deadline: Time) -> Wake {
     world::wait_point();

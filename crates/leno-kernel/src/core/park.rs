@@ -88,7 +88,7 @@ impl Core {
         self.give_turn(inside);
     }
 
-    /// The same for one that has set a timer here, and may be anywhere.
+    /// Unparks a movable future that has set a timer here, and may be on any core.
     #[cold]
     fn unpark_movable(&self, co: Co) -> bool {
         if co.core() != self.number()

@@ -123,7 +123,7 @@ impl<T: AsFd> Descriptor<T> {
         self.wait_up_to(interest, None)
     }
 
-    /// The same, until `deadline` at most; see [`deadline_in`](crate::layer::deadline_in).
+    /// Waits as [`Self::wait`], until `deadline` at most; see [`deadline_in`](crate::layer::deadline_in).
     ///
     /// # Errors
     /// [`TimedOut`](io::ErrorKind::TimedOut) when the time is over; else as [`Self::wait`].
