@@ -26,9 +26,9 @@ COMMANDS
     start             begins a questionnaire; prints its id and first question
     answer ID TEXT    answers, and prints what it says then
     list [STATE]      all sessions, or those in a state: waiting, done, failed,
-                      parked ..
+                      quarantined ..
     show ID           all there is of one, as JSON
-    retry ID          lets one that failed or was parked try again
+    retry ID          lets one that failed or was quarantined try again
     cancel ID         ends one
     expire DAYS       ends those that nobody has touched for so long, deletes
                       what ended before
@@ -191,7 +191,7 @@ fn execute(sessions: &Sessions, command: Command) -> Result<(), Failure> {
 /// What a session says to the one who waits for it.
 fn say(row: &Row) -> Result<(), Failure> {
     match row.state {
-        State::Failed | State::Parked => {
+        State::Failed | State::Quarantined => {
             Err(format!("session {} is {}: {}", row.id, row.state, row.reason).into())
         }
         State::Cancelled | State::Expired => Err(SessionError::Ended(row.id, row.state).into()),
@@ -225,7 +225,7 @@ mod tests {
             ),
             (
                 &["list", "asleep"],
-                "there is no state `asleep`; there are ready, leased, waiting, sleeping, done, failed, parked, \
+                "there is no state `asleep`; there are ready, leased, waiting, sleeping, done, failed, quarantined, \
                  cancelled, expired",
             ),
             (&["start", "--listen", "127.0.0.1:1"], "--listen is for serve"),

@@ -50,10 +50,10 @@
 //! is done again if the process dies before the step is stored. Effects are delivered at least once, with a key.
 //!
 //! Workers outlive what steps, their values and stores raise. A session that keeps ending its process, or that is damaged in
-//! the store, is parked, and harms no other: see [`Pace::attempts`] and [`Sessions::health`].
+//! the store, is quarantined, and harms no other: see [`Pace::attempts`] and [`Sessions::health`].
 //!
-//! Images may be read by a later build; what it cannot read is parked with a reason, keeps nobody waiting, and can be
-//! retried by a build that can: see [`Kept`] and [`Sessions::unpark`].
+//! Images may be read by a later build; what it cannot read is quarantined with a reason, keeps nobody waiting, and can be
+//! retried by a build that can: see [`Kept`] and [`Sessions::retry_quarantined`].
 #![forbid(unsafe_code)]
 
 mod caught;

@@ -191,7 +191,7 @@ impl Tables {
         let first = entry.last_effect;
         row.effects += commit.effects.len() as u64;
         entry.last_effect += commit.effects.len() as u64;
-        if let Next::Failed(reason) | Next::Parked(reason) = &commit.next {
+        if let Next::Failed(reason) | Next::Quarantined(reason) = &commit.next {
             row.reason.clone_from(reason);
         }
         let waits = match commit.next {
@@ -199,7 +199,7 @@ impl Tables {
             Next::After(time) => Some((Awaits::Time, now + millis(time))),
             Next::Message(None) => Some((Awaits::Message, FAR)),
             Next::Message(Some(time)) => Some((Awaits::Message, now + millis(time))),
-            Next::Failed(_) | Next::Parked(_) => None,
+            Next::Failed(_) | Next::Quarantined(_) => None,
         };
         if let Some(waits) = waits {
             (entry.awaits, entry.until) = waits;
@@ -214,7 +214,7 @@ impl Tables {
             Next::Kept => self.put(commit.id, now + millis(ttl), State::Leased),
             Next::Done => self.put(commit.id, FAR, State::Done),
             Next::Failed(_) => self.put(commit.id, FAR, State::Failed),
-            Next::Parked(_) => self.put(commit.id, FAR, State::Parked),
+            Next::Quarantined(_) => self.put(commit.id, FAR, State::Quarantined),
             _ => self.settle(commit.id),
         }
         for message in &commit.messages {
@@ -225,7 +225,7 @@ impl Tables {
 
     fn change(&mut self, id: SessionId, change: &Change) -> bool {
         let Some(entry) = self.sessions.get_mut(&id) else { return false };
-        let is_stuck = matches!(entry.row.state, State::Failed | State::Parked);
+        let is_stuck = matches!(entry.row.state, State::Failed | State::Quarantined);
         let state = match change {
             Change::Cancel(_) | Change::Quarantine(_) if entry.row.state.has_ended() => {
                 return false;
@@ -236,7 +236,7 @@ impl Tables {
             }
             Change::Quarantine(reason) => {
                 entry.row.reason.clone_from(reason);
-                State::Parked
+                State::Quarantined
             }
             Change::Retry | Change::Replace(..) if !is_stuck => return false,
             Change::Retry => State::Ready,
@@ -448,7 +448,10 @@ impl Store for Memory {
         let is_old = |entry: &&Entry| {
             let state = entry.row.state;
             entry.row.touched <= limit
-                && matches!(state, State::Waiting | State::Sleeping | State::Failed | State::Parked)
+                && matches!(
+                    state,
+                    State::Waiting | State::Sleeping | State::Failed | State::Quarantined
+                )
         };
         let old: Vec<_> =
             tables.sessions.values().filter(is_old).map(|entry| entry.row.id).collect();

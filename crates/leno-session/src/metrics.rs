@@ -56,10 +56,10 @@ figures! {
     done,
     /// Steps that panicked.
     failed,
-    /// Sessions parked.
-    parked,
-    /// Sessions parked because their steps ended their process, or because what is stored of them is damaged.
+    /// Sessions quarantined.
     quarantined,
+    /// Of those, sessions whose steps ended their process, or of which something stored is damaged.
+    poisoned,
     /// Batches whose steps were stored one by one, because one of them could not be.
     isolated,
     /// Workers that ended early, because of an error of the store that does not pass.

@@ -92,7 +92,7 @@ impl Sessions {
                 }
                 Next::Done => Counters::add(&counters.done, 1),
                 Next::Failed(_) => Counters::add(&counters.failed, 1),
-                Next::Parked(_) => Counters::add(&counters.parked, 1),
+                Next::Quarantined(_) => Counters::add(&counters.quarantined, 1),
                 _ => {}
             }
         }
@@ -108,12 +108,13 @@ impl Sessions {
         Ok(lost.map(|(held, _)| held.id).collect())
     }
 
-    /// Parks a session, whatever is stored of it.
+    /// Quarantines a session, whatever is stored of it.
     pub(crate) fn quarantine(&self, id: SessionId, reason: &str) -> Result<(), SessionError> {
         let change =
             Change::Quarantine(text::clean(&format!("quarantined: {reason}")).into_owned());
         self.ask(self.pace.ttl, || self.store.change(&[id], &change))?;
         Counters::add(&self.counters.quarantined, 1);
+        Counters::add(&self.counters.poisoned, 1);
         Ok(())
     }
 

@@ -11,12 +11,12 @@ use crate::id::SessionId;
 /// Where a session is.
 ///
 /// ```text
-///   create -> Ready -> Leased -> Ready | Waiting | Sleeping | Done | Failed | Parked
+///   create -> Ready -> Leased -> Ready | Waiting | Sleeping | Done | Failed | Quarantined
 ///             Leased -> Leased             its lease ran out, and another worker has it now
 ///             Waiting -> Ready             a message has come
 ///             Waiting, Sleeping -> Leased  its time has come
-///             Failed, Parked -> Ready      retry
-///             any but the ended -> Cancelled;  Waiting, Sleeping, Failed, Parked -> Expired
+///             Failed, Quarantined -> Ready      retry
+///             any but the ended -> Cancelled;  Waiting, Sleeping, Failed, Quarantined -> Expired
 /// ```
 /// Done, cancelled and expired ones have ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -35,9 +35,9 @@ pub enum State {
     Done,
     /// A step of it panicked. It is as it was before that step, and can be retried.
     Failed,
-    /// What is stored could not be read by the build that tried, or it was quarantined: it kept ending its process, or is
-    /// damaged. It can be retried.
-    Parked,
+    /// It was put aside: the build that tried could not read it, it kept ending its process, or it is damaged. It can be
+    /// retried.
+    Quarantined,
     /// Someone has cancelled it.
     Cancelled,
     /// It has waited for too long.
@@ -53,7 +53,7 @@ impl State {
         State::Sleeping,
         State::Done,
         State::Failed,
-        State::Parked,
+        State::Quarantined,
         State::Cancelled,
         State::Expired,
     ];
@@ -88,7 +88,7 @@ impl fmt::Display for State {
             State::Sleeping => "sleeping",
             State::Done => "done",
             State::Failed => "failed",
-            State::Parked => "parked",
+            State::Quarantined => "quarantined",
             State::Cancelled => "cancelled",
             State::Expired => "expired",
         })
@@ -118,7 +118,7 @@ pub struct Row {
     pub due: Option<SystemTime>,
     /// What it was suspended with, or has returned, as JSON.
     pub said: String,
-    /// Why it failed, was parked, cancelled or expired.
+    /// Why it failed, was quarantined, cancelled or expired.
     pub reason: String,
     /// When it was created.
     pub created: SystemTime,

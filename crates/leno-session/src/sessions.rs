@@ -64,7 +64,7 @@ pub struct Pace {
     /// For how long a lease lasts without being renewed; 10 s. A single step that takes longer is done in vain.
     pub ttl: Duration,
     /// How many times a step is tried, with nothing else in hand, whose attempts end their process or outlive their
-    /// lease; 5. Then the session is parked. 0 is without a limit.
+    /// lease; 5. Then the session is quarantined. 0 is without a limit.
     pub attempts: u32,
     /// For how long keys of messages that were taken are remembered, so that the same message is not taken twice;
     /// 7 days. Then they are deleted by workers, a few at a time. `Duration::MAX` is for ever.
@@ -291,12 +291,12 @@ impl Sessions {
         self.change(id, &Change::Cancel(text::clean(reason).into_owned()), "it cannot be cancelled")
     }
 
-    /// Lets a failed or parked session try again: the same step, from where it was.
+    /// Lets a failed or quarantined session try again: the same step, from where it was.
     ///
     /// # Errors
-    /// If there is none, or it is neither failed nor parked; if the store fails.
+    /// If there is none, or it is neither failed nor quarantined; if the store fails.
     pub fn retry(&self, id: SessionId) -> Result<(), SessionError> {
-        self.change(id, &Change::Retry, "only what failed or was parked can be retried")
+        self.change(id, &Change::Retry, "only what failed or was quarantined can be retried")
     }
 
     fn change(
@@ -313,34 +313,34 @@ impl Sessions {
         Err(SessionError::State(id, row.state, rule))
     }
 
-    /// Lets all parked sessions of a routine try again, in this build: after it was given what they lack. Those that
-    /// still cannot be read are parked again. Tells how many.
+    /// Lets all quarantined sessions of a routine try again, in this build: after it was given what they lack. Those that
+    /// still cannot be read are quarantined again. Tells how many.
     ///
     /// # Errors
     /// If there is no such routine; if the store fails.
-    pub fn unpark(&self, kind: &str) -> Result<usize, SessionError> {
+    pub fn retry_quarantined(&self, kind: &str) -> Result<usize, SessionError> {
         self.kind(kind)?;
         let query =
-            Query { kind: Some(kind.into()), state: Some(State::Parked), ..Query::default() };
+            Query { kind: Some(kind.into()), state: Some(State::Quarantined), ..Query::default() };
         let ids: Vec<SessionId> = self.list(&query)?.into_iter().map(|row| row.id).collect();
         let changed = self.patiently(|| self.store.change(&ids, &Change::Retry))?;
         Ok(changed.iter().filter(|changed| **changed).count())
     }
 
-    /// Puts another image in the place of a failed or parked session's, perhaps an edited one, if this build can
+    /// Puts another image in the place of a failed or quarantined session's, perhaps an edited one, if this build can
     /// read it. The session can run then.
     ///
     /// # Errors
-    /// If this build cannot read the image; if the session is neither failed nor parked; if the store fails.
+    /// If this build cannot read the image; if the session is neither failed nor quarantined; if the store fails.
     pub fn replace(&self, id: SessionId, image: Vec<u8>) -> Result<(), SessionError> {
         let row = self.show(id)?;
         let kind = self.kind(&row.kind)?;
         kind.open(&image).map_err(|cause| SessionError::Unreadable(id, cause))?;
         let change = Change::Replace(image, kind.version());
-        self.change(id, &change, "only what failed or was parked can be given another image")
+        self.change(id, &change, "only what failed or was quarantined can be given another image")
     }
 
-    /// Ends sessions that nobody has touched for so long and that wait, sleep, failed or are parked. Tells how many.
+    /// Ends sessions that nobody has touched for so long and that wait, sleep, failed or are quarantined. Tells how many.
     ///
     /// # Errors
     /// If the store fails.

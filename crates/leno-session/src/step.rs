@@ -42,7 +42,7 @@ impl Sessions {
             let opened = call(|| kind.open(&session.lease.image)).and_then(|opened| opened);
             match opened {
                 Ok(live) => session.live = Some(live),
-                Err(reason) => return session.stuck(Next::Parked(reason)),
+                Err(reason) => return session.stuck(Next::Quarantined(reason)),
             }
         }
         let mut refused = Vec::new();
@@ -126,7 +126,7 @@ impl InHand {
         // Reasons quote what routines say, and what is stored.
         let next = match next {
             Next::Failed(reason) => Next::Failed(text::clean(&reason).into_owned()),
-            Next::Parked(reason) => Next::Parked(text::clean(&reason).into_owned()),
+            Next::Quarantined(reason) => Next::Quarantined(text::clean(&reason).into_owned()),
             next => next,
         };
         Commit {

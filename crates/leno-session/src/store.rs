@@ -225,7 +225,7 @@ pub enum Next {
     /// Its step panicked.
     Failed(String),
     /// Its image could not be read, or not be written.
-    Parked(String),
+    Quarantined(String),
 }
 
 /// A step that was made.
@@ -243,7 +243,7 @@ pub struct Commit {
     pub image: Option<Vec<u8>>,
     /// What it was suspended with, or has returned, as JSON; `None` if that is as it was.
     pub said: Option<String>,
-    /// What it does next. If it is as it was (failed, parked), so is what it waits for.
+    /// What it does next. If it is as it was (failed, quarantined), so is what it waits for.
     pub next: Next,
     /// Numbers of the messages that were taken.
     pub taken: Vec<i64>,
@@ -286,11 +286,11 @@ pub enum Outcome {
 pub enum Change {
     /// It ends, for this reason. Those that have ended stay as they are.
     Cancel(String),
-    /// A failed or parked one can run again.
+    /// A failed or quarantined one can run again.
     Retry,
-    /// A failed or parked one gets another image, of this version of its routine, and can run again.
+    /// A failed or quarantined one gets another image, of this version of its routine, and can run again.
     Replace(Vec<u8>, u32),
-    /// It is parked, for this reason, whatever is stored of it. Those that have ended stay as they are.
+    /// It is quarantined, for this reason, whatever is stored of it. Those that have ended stay as they are.
     Quarantine(String),
 }
 
@@ -348,7 +348,7 @@ pub trait Store: Send + Sync {
     fn wait(&self, most: Duration) -> Result<()>;
     /// Changes sessions from outside. Tells which were changed.
     fn change(&self, ids: &[SessionId], change: &Change) -> Result<Vec<bool>>;
-    /// Ends those that nobody has touched for so long and that wait, sleep, failed or are parked. Tells how many.
+    /// Ends those that nobody has touched for so long and that wait, sleep, failed or are quarantined. Tells how many.
     fn expire(&self, untouched: Duration) -> Result<u64>;
     /// Deletes those that ended so long ago and whose effects are all confirmed. Tells how many.
     fn forget(&self, ended: Duration) -> Result<u64>;

@@ -74,7 +74,7 @@ pub(crate) fn of_commits(batch: &[Commit]) -> Result<()> {
             return Err(StoreError::Refused("a sequence or token is out of range".into()));
         }
         commit.said.iter().try_for_each(|said| plain("text that is said", said))?;
-        if let Next::Failed(reason) | Next::Parked(reason) = &commit.next {
+        if let Next::Failed(reason) | Next::Quarantined(reason) = &commit.next {
             plain("reason", reason)?;
         }
         commit.image.iter().try_for_each(|image| fits("session's image", image.len()))?;

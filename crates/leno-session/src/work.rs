@@ -6,7 +6,7 @@
 //!
 //! Workers outlive what they run, and the store: see `step.rs` and `caught.rs`. A session may still end its process.
 //! Whose last lease was lost is therefore tried with nothing else in hand, and counted before: it is known by that, and
-//! parked after some attempts. The others of its batch are suspected once, and cleared by their next step.
+//! quarantined after some attempts. The others of its batch are suspected once, and cleared by their next step.
 
 use std::cmp::Reverse;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -217,19 +217,19 @@ impl Sessions {
         Ok(())
     }
 
-    /// Parks a session whose attempts did not come to an end.
+    /// Quarantines a session whose attempts did not come to an end.
     fn give_up(&self, suspect: &mut InHand) -> Result<(), SessionError> {
         let attempts = suspect.lease.attempts;
         let reason = format!(
             "quarantined: {attempts} attempts at its next step have ended their process, or outlived their lease"
         );
-        let commit = suspect.commit(Next::Parked(reason));
+        let commit = suspect.commit(Next::Quarantined(reason));
         let stored = self.ask(self.pace.ttl, || {
             self.store.commit(std::slice::from_ref(&commit), self.pace.ttl)
         })?;
         if stored == [Outcome::Stored] {
-            Counters::add(&self.counters.parked, 1);
             Counters::add(&self.counters.quarantined, 1);
+            Counters::add(&self.counters.poisoned, 1);
         } else if self.renew(&[suspect.lease.held()])?.is_empty() {
             // It is ours, and yet no step of it can be stored: what is stored is damaged.
             self.quarantine(suspect.lease.id, "no step of it can be stored")?;

@@ -31,7 +31,7 @@ fn sqlite_fences_a_worker_that_was_stopped_in_a_step() {
     zombie::is_fenced(&address, &folder);
 }
 
-/// Images that someone has overwritten: those sessions are parked, and no other takes harm.
+/// Images that someone has overwritten: those sessions are quarantined, and no other takes harm.
 #[test]
 fn damage_to_some_is_no_harm_to_others() {
     let folder = support::Folder::new("damage");

@@ -58,7 +58,7 @@ fn postgres_quarantines_a_session_that_is_too_large_by_itself() {
         let mut rows = Vec::new();
         let query = Query { id: Some(*id), ..Query::default() };
         store.list(&query, &mut |row| rows.push(row)).unwrap();
-        assert_eq!(rows[0].state, State::Parked);
+        assert_eq!(rows[0].state, State::Quarantined);
         assert!(rows[0].reason.contains("has 2000000"), "{}", rows[0].reason);
     }
 }
@@ -188,7 +188,7 @@ fn postgres_fences_a_worker_that_was_stopped_in_a_step() {
     zombie::is_fenced(&server.url(), &support::Folder::new("zombie-server"));
 }
 
-/// Images that someone has overwritten: those sessions are parked, and no other takes harm.
+/// Images that someone has overwritten: those sessions are quarantined, and no other takes harm.
 #[test]
 fn postgres_damage_to_some_is_no_harm_to_others() {
     let Some(server) = Server::start("damage") else { return };

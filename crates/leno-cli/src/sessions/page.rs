@@ -87,7 +87,7 @@ pub(super) fn dialogue(row: &Row, wrong: Option<&str>) -> String {
         State::Cancelled | State::Expired => {
             write!(body, "<p role=\"status\">This dialogue was {}.</p>{AGAIN}", row.state)
         }
-        State::Failed | State::Parked => write!(
+        State::Failed | State::Quarantined => write!(
             body,
             "<p role=\"status\">This dialogue cannot go on at the moment. Nothing is lost; try again later.</p>"
         ),

@@ -98,7 +98,9 @@ fn watch(sessions: &Sessions, end: &AtomicBool) {
         was_well = health.error.is_none();
         let now = sessions.metrics().quarantined;
         if std::mem::replace(&mut quarantined, now) != now {
-            note(format_args!("a dialogue was quarantined: `leno sessions list parked` says why"));
+            note(format_args!(
+                "a dialogue was quarantined: `leno sessions list quarantined` says why"
+            ));
         }
         sleep(Duration::from_millis(200));
     }

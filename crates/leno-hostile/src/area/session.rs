@@ -225,7 +225,7 @@ fn change(_: &Cx<'_>, x: u8, y: u8, z: u8) {
         0 => drop(sessions.cancel(*id, "hostile")),
         1 => drop(sessions.retry(*id)),
         2 => drop(sessions.replace(*id, vec![z; usize::from(z % 32)])),
-        3 => drop(sessions.unpark("order")),
+        3 => drop(sessions.retry_quarantined("order")),
         _ => drop((sessions.expire(Duration::from_secs(60)), sessions.forget(Duration::ZERO))),
     }
 }

@@ -64,7 +64,7 @@ pub fn law_13_text_has_no_nul(store: &dyn Store) {
     let wrong = [
         Commit { said: Some(bad.clone()), ..step(ours, Next::Ready) },
         step(ours, Next::Failed(bad.clone())),
-        step(ours, Next::Parked(bad.clone())),
+        step(ours, Next::Quarantined(bad.clone())),
         Commit { messages: vec![message(&bad)], ..step(ours, Next::Ready) },
         Commit {
             effects: vec![NewEffect { topic: bad, body: vec![0] }],
@@ -144,7 +144,7 @@ pub fn law_15_attempts_are_counted(store: &dyn Store) {
     let change = Change::Quarantine("enough".into());
     assert_eq!(store.change(&[id], &change).unwrap(), [true]);
     let row = bench.row(id);
-    assert_eq!((row.state, row.reason.as_str()), (State::Parked, "enough"));
+    assert_eq!((row.state, row.reason.as_str()), (State::Quarantined, "enough"));
     assert_eq!(bench.commit(&step(&lease, Next::Ready)), Outcome::Fenced);
     bench.none();
     assert_eq!(store.change(&[id], &Change::Retry).unwrap(), [true]);

@@ -276,7 +276,7 @@ fn row_of(row: &Found) -> Row {
         id: id_at(row, 0),
         kind: row.get(1),
         version: number(row, 2) as u32,
-        state: State::numbered(row.get(3)).unwrap_or(State::Parked),
+        state: State::numbered(row.get(3)).unwrap_or(State::Quarantined),
         sequence: number(row, 4),
         effects: number(row, 5),
         token: number(row, 6),
@@ -509,7 +509,7 @@ impl Store for Postgres {
 
     fn count(&self) -> Result<BTreeMap<State, u64>> {
         let found = self.ask_freely(schema::COUNT, &[])?;
-        let state = |row: &Found| State::numbered(row.get(0)).unwrap_or(State::Parked);
+        let state = |row: &Found| State::numbered(row.get(0)).unwrap_or(State::Quarantined);
         let mut states = BTreeMap::new();
         for row in &found {
             *states.entry(state(row)).or_default() += number(row, 1);

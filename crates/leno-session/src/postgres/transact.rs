@@ -302,7 +302,7 @@ impl<'a> Steps<'a> {
             Next::Message(time) => (State::Waiting, Some(1), time.map(millis), time.map(millis)),
             Next::Done => (State::Done, Some(0), Some(0), None),
             Next::Failed(_) => (State::Failed, None, None, None),
-            Next::Parked(_) => (State::Parked, None, None, None),
+            Next::Quarantined(_) => (State::Quarantined, None, None, None),
         };
         self.states.push(state.number());
         self.awaits.push(awaits);
@@ -367,7 +367,7 @@ fn steps_with_messages(wire: &mut Wire, batch: &[Commit], ttl: Duration) -> Resu
 
 fn reason(commit: &Commit) -> &str {
     match &commit.next {
-        Next::Failed(reason) | Next::Parked(reason) => reason,
+        Next::Failed(reason) | Next::Quarantined(reason) => reason,
         _ => "",
     }
 }

@@ -113,7 +113,7 @@ impl<'r, 's> Lenient<'r, 's> {
             id: self.read(id).unwrap_or_else(|| SessionId::from_bytes([0; 16])),
             kind: self.text(1),
             version: self.read(version).unwrap_or(0),
-            state: state.unwrap_or(State::Parked),
+            state: state.unwrap_or(State::Quarantined),
             sequence: self.number(4).unsigned_abs(),
             effects: self.number(5).unsigned_abs(),
             token: self.number(6).unsigned_abs(),

@@ -454,7 +454,7 @@ impl Store for Sqlite {
         self.read(|connection| {
             let sql = "SELECT state, count(*) FROM leno_session GROUP BY state";
             let counts = all(connection, sql, [], |row| {
-                let state = row.get(0).ok().and_then(State::numbered).unwrap_or(State::Parked);
+                let state = row.get(0).ok().and_then(State::numbered).unwrap_or(State::Quarantined);
                 Ok((state, row.get::<_, i64>(1)?.unsigned_abs()))
             })?;
             let mut states = BTreeMap::new();

@@ -291,10 +291,10 @@ impl<'c> Steps<'c> {
             }
             Next::Done => (State::Done, Some((0, now)), FAR),
             Next::Failed(_) => (State::Failed, None, FAR),
-            Next::Parked(_) => (State::Parked, None, FAR),
+            Next::Quarantined(_) => (State::Quarantined, None, FAR),
         };
         let reason = match &commit.next {
-            Next::Failed(reason) | Next::Parked(reason) => reason.as_str(),
+            Next::Failed(reason) | Next::Quarantined(reason) => reason.as_str(),
             _ => "",
         };
         let changed = self.left.execute(params![

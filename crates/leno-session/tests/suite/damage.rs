@@ -86,7 +86,7 @@ fn a_damaged_cell_harms_its_own_session_only() {
     }
 }
 
-/// What is needed to run it: it is parked, and says which cell is damaged.
+/// What is needed to run it: it is quarantined, and says which cell is damaged.
 #[test]
 fn a_session_with_a_damaged_cell_is_quarantined_and_says_why() {
     for column in ["token", "sequence", "effects", "awaits", "until", "attempts"] {
@@ -97,7 +97,7 @@ fn a_session_with_a_damaged_cell_is_quarantined_and_says_why() {
         bench.file.execute(&sql, [id.as_bytes()]).unwrap();
         bench.sessions.work_off().unwrap();
         let row = bench.sessions.show(id).unwrap();
-        assert_eq!(row.state, State::Parked, "{column}");
+        assert_eq!(row.state, State::Quarantined, "{column}");
         assert!(row.reason.contains(&format!("`{column}` is damaged")), "{}", row.reason);
         // Once it is mended, it can be retried.
         let sql = format!("UPDATE leno_session SET {column} = 1 WHERE id = ?1");
@@ -140,7 +140,7 @@ fn damaged_messages_and_effects_harm_their_own_session_only() {
     bench.file.execute("UPDATE leno_effect SET topic = x'ff'", []).unwrap();
     assert_eq!(bench.deliver(), 0);
     let row = bench.sessions.show(id).unwrap();
-    assert_eq!(row.state, State::Parked);
+    assert_eq!(row.state, State::Quarantined);
     assert!(row.reason.contains("an effect of it: `topic` is damaged"), "{}", row.reason);
 }
 

@@ -164,7 +164,7 @@ fn timers_and_limits() {
             if row.state == state {
                 return row;
             }
-            assert!(!matches!(row.state, State::Failed | State::Parked), "{row:?}");
+            assert!(!matches!(row.state, State::Failed | State::Quarantined), "{row:?}");
             std::thread::sleep(Duration::from_millis(1));
         };
         assert_eq!(until(short, State::Done).text(), "Timeout");
@@ -205,7 +205,9 @@ fn a_step_that_panics_fails_its_session_only_and_can_be_retried() {
         assert_eq!(sessions.show(other).unwrap().text(), "height?");
         assert_eq!(
             sessions.retry(other).unwrap_err().to_string(),
-            format!("session {other} is waiting: only what failed or was parked can be retried")
+            format!(
+                "session {other} is waiting: only what failed or was quarantined can be retried"
+            )
         );
         sessions.retry(id).unwrap();
         assert_eq!(sessions.run(id).unwrap().state, State::Failed);
@@ -259,10 +261,10 @@ fn what_a_build_cannot_read_is_parked_and_migrated_later() {
         );
         new.work_off().unwrap();
         let row = new.show(id).unwrap();
-        assert_eq!(row.state, State::Parked);
+        assert_eq!(row.state, State::Quarantined);
         assert!(row.reason.contains("cannot restore `age`"), "{}", row.reason);
         assert_eq!(new.show(fresh).unwrap().text(), "age?");
-        assert_eq!(new.metrics().parked, 1);
+        assert_eq!(new.metrics().quarantined, 1);
         // The old build has nothing to do with what the new one ran.
         new.answer(fresh, "7").unwrap();
         assert_eq!(old.work_off().unwrap(), 0);
@@ -275,7 +277,7 @@ fn what_a_build_cannot_read_is_parked_and_migrated_later() {
         let kept = json().version(3).options(options);
         let newest =
             Sessions::open_shared(store.clone()).register_as("survey", kept, after::survey);
-        assert_eq!(newest.unpark("survey").unwrap(), 1);
+        assert_eq!(newest.retry_quarantined("survey").unwrap(), 1);
         newest.work_off().unwrap();
         assert_eq!(newest.show(id).unwrap().text(), "42 Graz");
     });
@@ -301,7 +303,7 @@ fn damaged_and_unknown_sessions_keep_nobody_waiting() {
         assert_eq!(sessions.show(good).unwrap().text(), "width?");
         for session in &damaged {
             let row = sessions.show(session.id).unwrap();
-            assert!(row.state == State::Parked && !row.reason.is_empty(), "{row:?}");
+            assert!(row.state == State::Quarantined && !row.reason.is_empty(), "{row:?}");
             let shown = sessions.inspect(session.id).unwrap();
             assert!(
                 session.image.is_empty()

@@ -182,7 +182,7 @@ fn a_sequence_that_has_no_next_is_quarantined() {
         Sessions::open(Hooked::new(Endless)).register("good", good).register("poison", poison);
     let workers = sessions.workers(1);
     let id = sessions.start("poison", &(0_u32,)).unwrap();
-    until("it is parked", || sessions.show(id).unwrap().state == State::Parked);
+    until("it is quarantined", || sessions.show(id).unwrap().state == State::Quarantined);
     let reason = sessions.show(id).unwrap().reason;
     assert_eq!(reason, "quarantined: its sequence is 18446744073709551615");
     are_at_work(&sessions);
@@ -370,7 +370,8 @@ fn worker() {
     let stop = Arc::new(AtomicBool::new(false));
     let (looked, seen) = (sessions.clone(), stop.clone());
     std::thread::spawn(move || {
-        let is_over = |state: State| matches!(state, State::Done | State::Parked | State::Failed);
+        let is_over =
+            |state: State| matches!(state, State::Done | State::Quarantined | State::Failed);
         while !looked.count().unwrap().into_keys().all(is_over) {
             std::thread::sleep(Duration::from_millis(10));
         }
@@ -402,7 +403,7 @@ fn a_session_that_aborts_its_process_is_quarantined_and_its_batch_goes_on() {
     }
     let row = sessions.show(bad).unwrap();
     let reason = "quarantined: 2 attempts at its next step have ended their process, or outlived their lease";
-    assert_eq!((row.state, row.reason.as_str()), (State::Parked, reason));
+    assert_eq!((row.state, row.reason.as_str()), (State::Quarantined, reason));
     let rows = sessions.list(&Query { kind: Some("good".into()), ..Query::default() }).unwrap();
     assert!(rows.iter().all(|row| row.state == State::Done), "{rows:?}");
     assert_eq!((rows.len(), deaths), (9, ATTEMPTS + 1));

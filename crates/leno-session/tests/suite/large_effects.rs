@@ -58,7 +58,7 @@ fn check(store: &impl Store, ids: [SessionId; 3]) {
     assert_eq!((&*effects[0].topic, &*effects[0].body), ("do", &[7][..]));
     assert!(store.outbox(9, TTL).unwrap().is_empty());
     let row = show(store, ids[0]);
-    assert_eq!(row.state, State::Parked);
+    assert_eq!(row.state, State::Quarantined);
     assert_eq!(row.reason, format!("quarantined: an effect of it: {says}"));
     let row = show(store, ids[1]);
     assert_eq!(row.state, State::Done, "it has ended");

@@ -45,7 +45,7 @@ fn a_session_that_is_too_large_is_quarantined_by_itself() {
         let mut rows = Vec::new();
         let query = Query { id: Some(*id), ..Query::default() };
         store.list(&query, &mut |row| rows.push(row)).unwrap();
-        assert_eq!(rows[0].state, State::Parked);
+        assert_eq!(rows[0].state, State::Quarantined);
         assert!(rows[0].reason.contains("has 10000000"), "{}", rows[0].reason);
     }
 }

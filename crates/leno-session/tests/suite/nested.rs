@@ -106,7 +106,7 @@ fn engine() {
     let reopen = open.clone();
     in_a_coroutine(move || assert!(reopen().work_off().is_ok()));
     let row = sessions.show(deeply_started).unwrap();
-    assert_eq!(row.state, State::Parked, "its arguments are too deep here: {}", row.reason);
+    assert_eq!(row.state, State::Quarantined, "its arguments are too deep here: {}", row.reason);
     let row = sessions.show(said).unwrap();
     assert_eq!(row.state, State::Waiting, "{}", row.reason);
     assert!(row.text().starts_with("cannot be shown: "), "{}", row.text());

@@ -148,7 +148,7 @@ fn a_value_that_the_server_cannot_hold_fails_its_session_only() {
     assert_eq!(sessions.metrics().isolated, 1);
 }
 
-/// Numbers that someone has overwritten: those sessions are parked or go on, and no other takes harm.
+/// Numbers that someone has overwritten: those sessions are quarantined or go on, and no other takes harm.
 #[test]
 fn a_number_out_of_range_harms_its_own_session_only() {
     let Some(server) = Server::start("numbers") else { return };
@@ -172,8 +172,9 @@ fn a_number_out_of_range_harms_its_own_session_only() {
     for id in &ids[wrong.len()..] {
         is_run(&sessions, *id);
     }
-    let is_settled =
-        |id: &SessionId| matches!(sessions.show(*id).unwrap().state, State::Done | State::Parked);
+    let is_settled = |id: &SessionId| {
+        matches!(sessions.show(*id).unwrap().state, State::Done | State::Quarantined)
+    };
     until("the others come to rest", || ids.iter().all(is_settled));
     let reasons = [ids[2], ids[3]].map(|id| sessions.show(id).unwrap().reason);
     assert_eq!(reasons[0], "quarantined: its sequence is 9223372036854775807");

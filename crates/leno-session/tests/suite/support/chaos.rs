@@ -200,13 +200,14 @@ pub(crate) fn seconds() -> Duration {
     Duration::from_secs(seconds.unwrap_or(3))
 }
 
-/// Waits until all of these sessions have ended, failed, or are parked; the rest of them by state.
+/// Waits until all of these sessions have ended, failed, or are quarantined; the rest of them by state.
 pub(crate) fn settled(sessions: &Sessions) -> BTreeMap<State, u64> {
     let begun = Instant::now();
     loop {
         let count = sessions.count().unwrap();
-        let is_settled =
-            |state: &State| state.has_ended() || matches!(state, State::Failed | State::Parked);
+        let is_settled = |state: &State| {
+            state.has_ended() || matches!(state, State::Failed | State::Quarantined)
+        };
         if count.keys().all(is_settled) {
             return count;
         }
@@ -287,7 +288,7 @@ pub(crate) fn run(address: &str, notes: &Path, mut meanwhile: impl FnMut(u32)) {
 }
 
 /// The same, while someone overwrites images: `damage` does so if nobody has the session, and tells whether. Those are
-/// parked in the end, with a reason, and all others are whole.
+/// quarantined in the end, with a reason, and all others are whole.
 pub(crate) fn damage(address: &str, notes: &Path, damage: impl Fn(SessionId) -> bool) {
     let victims: Vec<SessionId> = (0..5).map(|_| SessionId::random()).collect();
     engine(address).start_all("chain", victims.iter().map(|id| (*id, (7,)))).unwrap();
@@ -297,11 +298,11 @@ pub(crate) fn damage(address: &str, notes: &Path, damage: impl Fn(SessionId) -> 
         left.pop_if(|id| kills % 2 == 1 && damage(*id));
     });
     let sessions = engine(address);
-    let parked = victims.iter().filter(|id| {
+    let quarantined = victims.iter().filter(|id| {
         let row = sessions.show(**id).unwrap();
-        assert!(matches!(row.state, State::Parked | State::Done), "{row:?}");
-        assert_eq!(row.state == State::Parked, !row.reason.is_empty());
-        row.state == State::Parked
+        assert!(matches!(row.state, State::Quarantined | State::Done), "{row:?}");
+        assert_eq!(row.state == State::Quarantined, !row.reason.is_empty());
+        row.state == State::Quarantined
     });
-    println!("{} were damaged and parked", parked.count());
+    println!("{} were damaged and quarantined", quarantined.count());
 }
