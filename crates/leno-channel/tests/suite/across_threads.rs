@@ -1,14 +1,9 @@
 //! What may go to another thread, and back: futures over shared ends, in the middle of waiting.
 #![cfg(not(loom))]
 
-use std::sync::{Arc, mpsc};
-use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
-use leno_channel::{
-    Condition, Mutex, Select, Semaphore, WaitGroup, after, every, join, select, shared,
-};
-use leno_coroutine::{Builder, ring};
+use leno_channel::{Mutex, Select, Semaphore, WaitGroup, after, every, join, select, shared};
 use leno_kernel::System;
 
 const MS: Duration = Duration::from_millis(1);
@@ -127,50 +122,4 @@ fn a_select_that_waits_is_carried_to_another_thread() {
         tx.send(3).unwrap();
         assert_eq!(waits.join().unwrap(), Ok(Ok(3)));
     });
-}
-
-/// Wakes nobody, and suspends the member of a ring that wakes it.
-struct Suspends;
-
-impl Wake for Suspends {
-    fn wake(self: Arc<Self>) {
-        ring::yield_now();
-    }
-}
-
-#[test]
-#[cfg(not(any(leno_baton, leno_asan)))]
-fn a_member_that_is_taken_to_another_thread_while_it_unlocks_is_woken_there() {
-    let both = Arc::new((Mutex::shared(()), Condition::shared()));
-    let (own, (tell, told)) = (both.clone(), mpsc::channel());
-    let body = move || {
-        let guard = own.0.lock().unwrap();
-        ring::yield_now();
-        // It wakes who waits for the mutex, and goes on elsewhere.
-        drop(own.1.wait(guard).unwrap());
-        tell.send(std::thread::current().id()).unwrap();
-    };
-    // SAFETY: all that it has is `Send`.
-    let member = unsafe { Builder::new().spawn_migratable(body) }.unwrap();
-    ring::yield_now();
-    let mut locks = Box::pin(both.0.lock_async());
-    let waker = Waker::from(Arc::new(Suspends));
-    assert!(locks.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
-    ring::yield_now();
-    // The member is in the waker.
-    drop(locks);
-    let (stolen, is_stolen) = mpsc::channel();
-    let thief = std::thread::spawn(move || {
-        ring::scope(|_| {
-            assert_eq!(member.steal(), Ok(true));
-            stolen.send(()).unwrap();
-            ring::yield_now();
-        });
-    });
-    is_stolen.recv().unwrap();
-    // Until it has looked, as a rule; if it has not, it looks later, and nothing is tried.
-    std::thread::sleep(Duration::from_millis(50));
-    both.1.notify_one();
-    assert_eq!(told.recv_timeout(Duration::from_secs(20)), Ok(thief.thread().id()));
-    thief.join().unwrap();
 }
