@@ -137,11 +137,10 @@ impl Inner {
     ) -> io::Result<O::Output> {
         let mut standing = Standing::new(self);
         // Known at the second try: finding out may panic, which is not for the first.
-        let mut own = [None, None];
+        let (mut own, mut here) = ([None, None], here());
         loop {
             standing.leave();
             let now = common_now();
-            let here = (parks(), thread_number());
             let attempt = |state: &mut State| {
                 Ok(match operation.attempt(state.at(now), now)? {
                     Attempt::Done(result) => Err(result),
@@ -164,13 +163,13 @@ impl Inner {
             if !standing.is_in_line() {
                 let waiter = Waiter::current();
                 self.check_thread(&waiter, deadline, operation)?;
-                own = waiters(operation.place(), waiter);
+                (own, here) = (waiters(operation.place(), waiter), self::here());
                 continue;
             }
             let (reason, sign) = (operation.reason(), operation.sign());
             let until = first(at, deadline).map(|at| own_time(at, now));
-            if (parks(), thread_number()) != here && standing.look_as(operation.place()) {
-                own = waiters(operation.place(), Waiter::current());
+            if self::here() != here && standing.look_as(operation.place()) {
+                (own, here) = (waiters(operation.place(), Waiter::current()), self::here());
                 continue;
             }
             let wake = match until {
@@ -181,7 +180,7 @@ impl Inner {
                 standing.leave();
                 return Err(io::Error::other(exit()));
             }
-            own = waiters(operation.place(), Waiter::current());
+            (own, here) = (waiters(operation.place(), Waiter::current()), self::here());
         }
     }
 
@@ -242,6 +241,11 @@ fn kept<R>(result: io::Result<R>, raised: Option<Panic>) -> io::Result<R> {
         raise(raised);
     }
     result
+}
+
+/// How often the calling code has parked, and on which thread it is: user code may change both.
+fn here() -> (u32, u32) {
+    (parks(), thread_number())
 }
 
 /// The earlier of two times, if there is one.
