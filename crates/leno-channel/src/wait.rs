@@ -324,10 +324,11 @@ impl<T, F: Flavour> Channel<T, F> {
             );
         }
         // Wakes others first, once it stands in line. That may be user code, which may wait itself and take a wake
-        // that is meant for this party: so it looks before it parks.
+        // that is meant for this party: so it looks before it parks. A member of a ring may be on another thread by then,
+        // which has another bell.
         let first = || {
             wakes.wake_in_line();
-            First::Look
+            First::LookAs(Waiter::current())
         };
         self.await_room(exchange, waiter, left, first, Until::room(deadline))
     }

@@ -10,7 +10,7 @@ use core::time::Duration;
 
 use leno_kernel::layer::deadline_in;
 use leno_kernel::log::Operation;
-use leno_kernel::{Reason, Time};
+use leno_kernel::{Reason, Time, Waiter};
 
 use super::{Guard, LockError, about};
 use crate::channel::Channel;
@@ -130,10 +130,10 @@ impl<F: Flavour> Condition<F> {
         forget_old(&mut exchange);
         let mutex = guard.mutex;
         // Unlocking wakes others, which may be user code, wait itself, and take a wake that is meant for this party: so
-        // it looks before it parks.
+        // it looks before it parks. A member of a ring may be on another thread by then, which has another bell.
         let unlock = || {
             drop(guard);
-            First::Look
+            First::LookAs(Waiter::current())
         };
         let is_late = match self.channel.await_value(
             exchange,

@@ -36,7 +36,7 @@ pub use source::Source;
 use core::fmt;
 use core::time::Duration;
 
-use leno_kernel::layer::deadline_in;
+use leno_kernel::layer::{deadline_in, thread_number};
 use leno_kernel::{Reason, Time, Waiter, Wake};
 
 use self::engine::Engine;
@@ -361,7 +361,7 @@ impl<'a, R, L: Alternatives<'a, R>> Select<'a, R, L> {
             "a thread waits in a select of local alternatives: only its own coroutines could end \
              the wait, and they cannot run meanwhile"
         );
-        let mut parks = leno_kernel::layer::parks();
+        let (mut parks, mut thread) = (leno_kernel::layer::parks(), thread_number());
         let mut taken = self.engine.enlist(waiter);
         let object = self.engine.object().expect("it stands in line");
         loop {
@@ -369,6 +369,12 @@ impl<'a, R, L: Alternatives<'a, R>> Select<'a, R, L> {
                 return Ok(self.engine.finish(taken));
             }
             let deadline = self.engine.deadline();
+            if thread_number() != thread {
+                // They have had a member of a ring taken to another thread, which has another bell.
+                (parks, thread) = (leno_kernel::layer::parks(), thread_number());
+                taken = self.engine.renew(Waiter::current());
+                continue;
+            }
             if leno_kernel::layer::parks() != parks
                 && !leno_kernel::layer::is_planted("select-parks-blind")
             {

@@ -20,5 +20,6 @@ mod select;
 mod sources;
 mod spurious;
 mod stackless;
+mod stolen;
 mod support;
 mod unwinding;

@@ -56,10 +56,11 @@ impl<F: FnOnce() -> T + Send + 'static, T: Send + 'static> Call<F, T> {
     fn run(&self) {
         let Stage::Waiting(f) = self.replace_if_waiting(Stage::Begun) else { return };
         let result = user::call(f);
-        *self.lock() = Stage::Done(result);
-        // Nobody comes into line any more.
-        let settle = || self.lock().settle_first(LINE, queue::Stage::Met, (), |_, ()| ()).ok();
-        user::wake_all(core::iter::from_fn(settle).filter_map(|((), waiter)| waiter));
+        let mut stage = self.lock();
+        *stage = Stage::Done(result);
+        let woken = stage.settle_all(LINE, queue::Stage::Met);
+        drop(stage);
+        user::wake_all(woken);
     }
 }
 

@@ -11,6 +11,11 @@
 //! would hold the first only. Whatever has ended the park, the nodes are withdrawn and it is tried again, so nothing
 //! depends on which of them was settled.
 //!
+//! Between coming into line and parking, wakers of others and the clock are called. One that parks may take the wake that is
+//! meant for this wait, and one that moves a member of a ring leaves its nodes with the bell of another thread. So if
+//! there was a park, or the thread is another one, the nodes get a new waiter, and it is looked whether they were settled,
+//! before it parks.
+//!
 //! Nobody works for the network: what is on its way arrives when someone looks, and whoever waits for
 //! it wakes itself at that time.
 
@@ -19,8 +24,11 @@ use core::task::{Context, Poll};
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
+use leno_kernel::layer::queue::Stage;
 use leno_kernel::layer::user::{self, Panic};
-use leno_kernel::layer::{Alarm, Sign, common_now, park_on, park_on_until, world};
+use leno_kernel::layer::{
+    Alarm, Sign, common_now, park_on, park_on_until, parks, thread_number, world,
+};
 use leno_kernel::log::{self, What};
 use leno_kernel::{Object, Reason, Time, Waiter, Wake, exit, log::Operation as Kind, now};
 
@@ -129,7 +137,7 @@ impl Inner {
     ) -> io::Result<O::Output> {
         let mut standing = Standing::new(self);
         // Known at the second try: finding out may panic, which is not for the first.
-        let mut own = [None, None];
+        let (mut own, mut here) = ([None, None], here());
         loop {
             standing.leave();
             let now = common_now();
@@ -155,19 +163,24 @@ impl Inner {
             if !standing.is_in_line() {
                 let waiter = Waiter::current();
                 self.check_thread(&waiter, deadline, operation)?;
-                own = waiters(operation.place(), waiter);
+                (own, here) = (waiters(operation.place(), waiter), self::here());
                 continue;
             }
             let (reason, sign) = (operation.reason(), operation.sign());
-            let wake = match first(at, deadline) {
+            let until = first(at, deadline).map(|at| own_time(at, now));
+            if self::here() != here && standing.look_as(operation.place()) {
+                (own, here) = (waiters(operation.place(), Waiter::current()), self::here());
+                continue;
+            }
+            let wake = match until {
                 None => park_on(reason, sign),
-                Some(at) => park_on_until(reason, sign, own_time(at, now)),
+                Some(until) => park_on_until(reason, sign, until),
             };
             if wake == Wake::Exit {
                 standing.leave();
                 return Err(io::Error::other(exit()));
             }
-            own = waiters(operation.place(), Waiter::current());
+            (own, here) = (waiters(operation.place(), Waiter::current()), self::here());
         }
     }
 
@@ -230,6 +243,11 @@ fn kept<R>(result: io::Result<R>, raised: Option<Panic>) -> io::Result<R> {
     result
 }
 
+/// How often the calling code has parked, and on which thread it is: user code may change both.
+fn here() -> (u32, u32) {
+    (parks(), thread_number())
+}
+
 /// The earlier of two times, if there is one.
 pub(super) fn first(one: Option<Time>, other: Option<Time>) -> Option<Time> {
     match (one, other) {
@@ -278,6 +296,24 @@ impl<'a> Standing<'a> {
                 *node = Some(network.link_on_heap(line.number(), waiter, ()));
             }
         }
+    }
+
+    /// Has the calling code woken from now on. Whether it was woken before: code of others has run since it came into
+    /// line, which may have parked and taken that wake, or have brought a member of a ring to another thread.
+    fn look_as(&mut self, place: Place) -> bool {
+        let mut waiters = waiters(place, Waiter::current());
+        let mut network = self.network.lock();
+        let mut is_settled = false;
+        for (node, waiter) in self.nodes.iter().zip(&mut waiters) {
+            let Some(node) = node else { continue };
+            is_settled |= network.stage(node.handle()) != Stage::Waiting;
+            if let Some(own) = waiter.take() {
+                *waiter = network.set_waiter(node.handle(), own);
+            }
+        }
+        drop(network);
+        discard(waiters);
+        is_settled
     }
 
     fn leave(&mut self) {

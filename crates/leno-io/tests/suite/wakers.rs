@@ -2,16 +2,21 @@
 //! lost, and all others are dropped.
 #![forbid(unsafe_code)]
 
+use std::cell::Cell;
 use std::io::{Read as _, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
 use leno_io::memory::{Link, Network, Socket};
-use leno_kernel::{LocalSystem, sleep, yield_now};
+use leno_kernel::layer::bell::Bell;
+use leno_kernel::{
+    LocalSystem, Platform, Reason, Time, VirtualTime, Wake as Woken, now, park, sleep, yield_now,
+};
 
 /// Suspends who wakes it.
 struct Yields;
@@ -138,4 +143,44 @@ fn a_wait_that_unwinds_leaves_although_its_waker_panics() {
     }));
     assert!(looked.unwrap());
     assert!(catch_unwind(AssertUnwindSafe(|| drop(waker))).is_err());
+}
+
+/// A clock that jumps over waits, and has who asks it park, once, the given number of calls later.
+struct ParkingClock(VirtualTime, Rc<Cell<u32>>);
+
+impl Platform for ParkingClock {
+    fn now(&self) -> Time {
+        let left = self.1.get();
+        self.1.set(left.saturating_sub(1));
+        if left == 1 {
+            assert_eq!(park(Reason::Sleeping), Woken::Unparked);
+        }
+        self.0.now()
+    }
+
+    fn idle(&self, bell: &Bell, deadline: Option<Time>) {
+        self.0.idle(bell, deadline);
+    }
+}
+
+#[test]
+fn a_wait_at_a_network_ends_although_its_clock_takes_the_wake() {
+    let left = Rc::<Cell<u32>>::default();
+    let clock = ParkingClock(VirtualTime::new(), left.clone());
+    let (system, network) = (LocalSystem::builder().platform(clock).build(), Network::local());
+    let listener = network.host("server").listen(7).unwrap();
+    let limit = Duration::from_secs(3600);
+    let accepts = system.spawn(move || {
+        let began = now();
+        // It asks when to go on at the latest, once it stands in line.
+        left.set(1);
+        let accepted = listener.accept_timeout(limit);
+        assert_eq!(left.get(), 0);
+        (accepted, now().since(began))
+    });
+    let connects = system.spawn(move || network.host("client").connect("server:7"));
+    system.run().unwrap();
+    let (accepted, waited) = accepts.join().unwrap();
+    assert!(accepted.is_ok() && waited.is_zero(), "it waited for {waited:?}");
+    assert!(connects.join().unwrap().is_ok());
 }

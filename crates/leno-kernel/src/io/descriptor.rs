@@ -164,17 +164,17 @@ impl<T: AsFd> Descriptor<T> {
     #[track_caller]
     fn park(&self, interest: Interest, deadline: Option<Time>) -> io::Result<Readiness> {
         let beacon = &self.registered.beacon;
-        let waiter = Waiter::current();
         loop {
             let reason = Reason::Descriptor(self.as_fd().as_raw_fd(), interest);
             let mut ended = None;
             let (mut is_late, mut is_exiting) = (false, false);
-            // Registering calls code of a user, which may park and take a wake that is meant for this.
+            // Registering calls code of a user, which may park and take a wake that is meant for this, or bring a member of
+            // a ring to another thread.
             let first = || {
                 let ready = self.register().map(|()| beacon.ready(interest)).transpose();
-                let step = if ready.is_some() { First::Leave } else { First::Look };
+                let is_ready = ready.is_some();
                 ended = ready;
-                step
+                if is_ready { First::Leave } else { First::LookAs(Waiter::current()) }
             };
             let next = || {
                 let wake = match deadline {
@@ -188,7 +188,7 @@ impl<T: AsFd> Descriptor<T> {
                 }
                 Next::Leave
             };
-            beacon.wait(interest, waiter.clone(), first, next);
+            beacon.wait(interest, Waiter::current(), first, next);
             if is_exiting {
                 return Err(io::Error::other(wait::exit()));
             }

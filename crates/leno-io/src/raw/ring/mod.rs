@@ -195,7 +195,8 @@ impl Ring {
             return true;
         }
         let first = || match self.watch() {
-            Ok(()) => First::Look,
+            // Watching wakes others, who may bring a member of a ring to another thread.
+            Ok(()) => First::LookAs(Waiter::current()),
             Err(_) => {
                 // Nobody would tell of it.
                 self.block(flight);

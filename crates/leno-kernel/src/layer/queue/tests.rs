@@ -287,6 +287,28 @@ fn a_node_of_another_queue_is_refused() {
 }
 
 #[test]
+fn what_is_given_with_a_node_of_another_queue_is_not_dropped_under_the_lock() {
+    struct Rest<'a>(&'a Cell<u32>);
+    impl Drop for Rest<'_> {
+        fn drop(&mut self) {
+            self.0.set(self.0.get() + 1);
+        }
+    }
+    let dropped = Cell::new(0);
+    let new = || WaitQueue::<Local, (), Rest<'_>, 1>::new(());
+    let (one, other) = (new(), new());
+    // Miri would call a bell leaked.
+    let waiter = || Waiter::Co(Co::new(0, 0, 1));
+    let mut node = Some(one.lock().link_on_heap(0, waiter(), Rest(&dropped)));
+    let refused = catch_unwind(AssertUnwindSafe(|| {
+        drop(other.lock().link_again(&mut node, 0, waiter(), Rest(&dropped)));
+    }));
+    assert_eq!(refused.err().unwrap().downcast_ref(), Some(&"a node of another queue"));
+    assert_eq!(dropped.get(), 0);
+    assert!(!one.lock().is_empty(0) && other.lock().is_empty(0), "nothing has changed");
+}
+
+#[test]
 fn a_line_that_is_not_there_is_refused_and_nothing_changes() {
     let queue = Numbers::<Local>::new(0);
     let kept = queue.lock().link_on_heap(0, bell(), vec![1]);

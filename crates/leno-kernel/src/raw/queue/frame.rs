@@ -130,7 +130,8 @@ pub enum First {
     Leave,
     /// It looks whether it was settled, and else waits: something that was called may have taken its wake.
     Look,
-    /// As [`First::Look`], and another waiter is woken from now on.
+    /// As [`First::Look`], and another waiter is woken from now on: after user code, which may have brought a member of a
+    /// ring to another thread, or after listening at a bell.
     LookAs(Waiter),
 }
 

@@ -304,7 +304,7 @@ impl<'c, L: Lock, S, P, const N: usize> Guard<'c, L, S, P, N> {
     /// Returns what is needed no more; dropping that is user code.
     ///
     /// # Panics
-    /// As [`Self::link_on_heap`], and if its node is of another queue.
+    /// As [`Self::link_on_heap`], and if its node is of another queue: what was given is leaked then, too.
     pub fn link_again(
         &mut self,
         own: &mut Option<HeapNode<'c, L, S, P, N>>,
@@ -312,8 +312,11 @@ impl<'c, L: Lock, S, P, const N: usize> Guard<'c, L, S, P, N> {
         waiter: Waiter,
         payload: P,
     ) -> Option<Left<P>> {
-        if !self.held.has_line(line) {
+        let is_own = |own: &HeapNode<'c, L, S, P, N>| ptr::eq(self.queue, own.queue);
+        if !self.held.has_line(line) || !own.as_ref().is_none_or(is_own) {
+            // As above.
             core::mem::forget((waiter, payload));
+            own.iter().for_each(|own| self.check(own.queue));
             no_line(line);
         }
         if let Some(own) = own.as_ref().filter(|own| self.is_in(own.handle(), line)) {
