@@ -4,7 +4,7 @@
 //! flag afterwards. The loop takes the flag back first, and then does everything: so nothing is left for longer than
 //! one round, and what comes meanwhile is for the next one.
 //!
-//! Not here: panics that are only kept, and the exit by which a body has ended ([`super::ends`]).
+//! Not here: panics that are only kept, and the exit by which a body has ended ([`super::endings`]).
 
 use core::cell::{Cell, RefCell};
 use std::rc::Rc;

@@ -93,7 +93,7 @@ impl Endings {
         self.failures.borrow_mut().splice(..0, taken);
     }
 
-    /// Endings what is a user's and is left, before the core goes.
+    /// Drops what is left of a user's, before the core goes.
     pub(super) fn dispose(&self) {
         drop(self.exit.take());
         drop(self.failures.take());
