@@ -133,8 +133,13 @@ impl<A: Source, B: Source<S = A::S>> Sealed for Join<A, B> {
 
     fn give_back(&self, (left, right): Self::Item, attempt: &mut Attempt) {
         // The one that was taken last first, for they may be of one channel.
-        self.right.give_back(right, attempt);
-        self.left.give_back(left, attempt);
+        if self.left.first() <= self.right.first() {
+            self.right.give_back(right, attempt);
+            self.left.give_back(left, attempt);
+        } else {
+            self.left.give_back(left, attempt);
+            self.right.give_back(right, attempt);
+        }
     }
 
     fn in_order<W: Pause<A::S>>(&self, pause: &mut W) -> Result<Option<Self::Item>, W::Error> {
