@@ -47,8 +47,8 @@ impl<S: Schedule> Clone for FutureCx<S> {
 pub enum Caller<'c, 'a, S: Schedule> {
     /// A node, on its stack.
     Node(&'c NodeCx<'a, S>),
-    /// A thread or coroutine that is none of the graph's nodes.
-    Outside,
+    /// A thread or coroutine that is none of the graph's nodes, and at which end it is: an address. Several may use one.
+    Outside(usize),
 }
 
 impl<'a, S: Schedule> NodeCx<'a, S> {

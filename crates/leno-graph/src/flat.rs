@@ -32,8 +32,8 @@ macro_rules! flat {
                 self.inner.each(f);
             }
 
-            fn peek(&self) -> Take<()> {
-                self.inner.peek()
+            fn peek(&self, attempt: u64) -> Take<()> {
+                self.inner.peek(attempt)
             }
 
             fn take(&self, attempt: &mut Attempt) -> Take<Self::Item> {

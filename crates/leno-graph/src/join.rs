@@ -99,8 +99,8 @@ impl<A: Source, B: Source<S = A::S>> Sealed for Join<A, B> {
         self.right.each(f);
     }
 
-    fn peek(&self) -> Take<()> {
-        match (self.left.peek(), self.right.peek()) {
+    fn peek(&self, attempt: u64) -> Take<()> {
+        match (self.left.peek(attempt), self.right.peek(attempt)) {
             (Take::Closed, _) | (_, Take::Closed) => Take::Closed,
             (Take::Got(()), Take::Got(())) => Take::Got(()),
             _ => Take::Empty,
@@ -108,7 +108,7 @@ impl<A: Source, B: Source<S = A::S>> Sealed for Join<A, B> {
     }
 
     fn take(&self, attempt: &mut Attempt) -> Take<Self::Item> {
-        if A::S::LOOKS_FIRST && self.peek() == Take::Empty {
+        if A::S::LOOKS_FIRST && self.peek(attempt.number) == Take::Empty {
             return Take::Empty;
         }
         let taken = if self.left.first() <= self.right.first() {
@@ -122,7 +122,9 @@ impl<A: Source, B: Source<S = A::S>> Sealed for Join<A, B> {
         };
         match taken {
             Take::Got(pair) => Take::Got(pair),
-            Take::Empty if attempt.in_order || self.peek() != Take::Closed => Take::Empty,
+            Take::Empty if attempt.in_order || self.peek(attempt.number) != Take::Closed => {
+                Take::Empty
+            }
             _ => {
                 self.mark(self.is_cut());
                 attempt.leaves = true;
@@ -133,8 +135,13 @@ impl<A: Source, B: Source<S = A::S>> Sealed for Join<A, B> {
 
     fn give_back(&self, (left, right): Self::Item, attempt: &mut Attempt) {
         // The one that was taken last first, for they may be of one channel.
-        self.right.give_back(right, attempt);
-        self.left.give_back(left, attempt);
+        if self.left.first() <= self.right.first() {
+            self.right.give_back(right, attempt);
+            self.left.give_back(left, attempt);
+        } else {
+            self.left.give_back(left, attempt);
+            self.right.give_back(right, attempt);
+        }
     }
 
     fn in_order<W: Pause<A::S>>(&self, pause: &mut W) -> Result<Option<Self::Item>, W::Error> {
@@ -207,10 +214,10 @@ impl<X: Source> Sealed for JoinAll<X> {
         self.parts.iter().for_each(|part| part.each(f));
     }
 
-    fn peek(&self) -> Take<()> {
+    fn peek(&self, attempt: u64) -> Take<()> {
         let mut all = Take::Got(());
         for part in &self.parts {
-            match part.peek() {
+            match part.peek(attempt) {
                 Take::Closed => return Take::Closed,
                 Take::Empty => all = Take::Empty,
                 Take::Got(()) => {}
@@ -220,7 +227,7 @@ impl<X: Source> Sealed for JoinAll<X> {
     }
 
     fn take(&self, attempt: &mut Attempt) -> Take<Self::Item> {
-        if X::S::LOOKS_FIRST && self.peek() == Take::Empty {
+        if X::S::LOOKS_FIRST && self.peek(attempt.number) == Take::Empty {
             return Take::Empty;
         }
         let mut items = Vec::new();
@@ -231,7 +238,7 @@ impl<X: Source> Sealed for JoinAll<X> {
                 other => {
                     let is_closed = matches!(other, Take::Closed);
                     self.roll_back(&mut items, attempt);
-                    if is_closed || !attempt.in_order && self.peek() == Take::Closed {
+                    if is_closed || !attempt.in_order && self.peek(attempt.number) == Take::Closed {
                         self.mark(self.is_cut());
                         attempt.leaves = true;
                         return Take::Closed;

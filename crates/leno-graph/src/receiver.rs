@@ -144,7 +144,7 @@ impl<X: Source> Outlet<X> {
     #[track_caller]
     #[inline(always)]
     pub fn receive(&self) -> Option<X::Item> {
-        match X::S::receive(Caller::Outside, &self.source) {
+        match X::S::receive(Caller::Outside((&raw const self.source).addr()), &self.source) {
             Ok(Some(item)) => Some(item),
             Ok(None) => self.raise(None),
             Err(deadlock) => self.raise(Some(deadlock)),

@@ -47,8 +47,8 @@ impl<A: Source, B: Source<S = A::S>> Sealed for Select<A, B> {
         self.right.each(f);
     }
 
-    fn peek(&self) -> Take<()> {
-        match (self.left.peek(), self.right.peek()) {
+    fn peek(&self, attempt: u64) -> Take<()> {
+        match (self.left.peek(attempt), self.right.peek(attempt)) {
             (Take::Got(()), _) | (_, Take::Got(())) => Take::Got(()),
             (Take::Closed, Take::Closed) => Take::Closed,
             _ => Take::Empty,

@@ -251,7 +251,7 @@ impl<T, S: Schedule> Inlet<T, S> {
     pub fn checked_send(&self, value: T) -> Result<bool, Halt> {
         let channel = &self.tip.channel;
         let panicked = || S::fate(&channel.linked().core).panicked();
-        match self.tip.offer(Caller::Outside, value) {
+        match self.tip.offer(Caller::Outside((&raw const self.tip).addr()), value) {
             Ok(()) => Ok(true),
             Err(Unsent { why: None, .. }) => {
                 let is_broken = self.tip.is_open() && channel.state().is_broken;

@@ -22,7 +22,8 @@
 //! - A held message keeps its room, so no channel has more messages than it has room for.
 //!
 //! Deterministic graphs receive in order instead: from the channel with the lowest number
-//! first, each until it has a message, so that crossed joins cannot wait for each other.
+//! first, each until it has a message, so that crossed joins cannot wait for each other. Their nodes that are futures make
+//! attempts.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -102,8 +103,8 @@ pub trait Sealed {
     fn first(&self) -> u64;
     /// Calls `f` with each of its channels.
     fn each(&self, f: &mut dyn FnMut(&dyn Link<Self::S>));
-    /// Looks whether there is something to receive, and takes nothing: `Got` if there is.
-    fn peek(&self) -> Take<()>;
+    /// Looks whether there is something to receive besides what this attempt holds, and takes nothing: `Got` if there is.
+    fn peek(&self, attempt: u64) -> Take<()>;
     /// One attempt, in which everything or nothing is taken. Nobody is woken: see [`Self::receive`].
     /// Joins that are closed by it are marked: see [`Self::leave_marked`].
     fn take(&self, attempt: &mut Attempt) -> Take<Self::Item>;
@@ -112,7 +113,7 @@ pub trait Sealed {
     /// wakes no senders: else someone who waits to send and someone who waits for more would keep each other
     /// awake for ever.
     fn receive(&self, in_order: bool) -> Take<Self::Item> {
-        let number = match Self::ROLLS_BACK && !in_order {
+        let number = match Self::ROLLS_BACK {
             true => <Self::S as crate::mode::Sealed>::attempt(&self.linked().core),
             false => 0,
         };
@@ -254,11 +255,11 @@ impl<T, S: Schedule> Sealed for Tap<T, S> {
         f(&*self.channel);
     }
 
-    fn peek(&self) -> Take<()> {
+    fn peek(&self, attempt: u64) -> Take<()> {
         if !self.is_open.load(Relaxed) {
             return Take::Closed;
         }
-        let looked = self.channel.state().peek();
+        let looked = self.channel.state().peek(attempt);
         if looked == Take::Closed {
             self.note_end();
         }

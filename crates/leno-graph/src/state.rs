@@ -193,10 +193,10 @@ impl<T, K> State<T, K> {
         core::mem::take(&mut self.is_wanted) && !is_planted("graph-wanted")
     }
 
-    /// Looks whether there is something to take.
-    pub(crate) fn peek(&mut self) -> Take<()> {
+    /// Looks whether there is something to take, besides what this attempt holds.
+    pub(crate) fn peek(&mut self, attempt: u64) -> Take<()> {
         match self.len() {
-            0 if self.held > 0 => {
+            0 if self.is_held(attempt) => {
                 self.is_wanted = true;
                 Take::Empty
             }

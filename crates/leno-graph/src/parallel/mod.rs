@@ -23,7 +23,7 @@
 //! node counts it before it does anything else, and is itself a node that is counted, or one outside that is not
 //! blocked: so nobody on the way is forgotten. A node that comes to rest as the last one, and one outside that
 //! comes to wait, look whether anybody runs and whether each end outside is one that someone waits at, under the lock of
-//! those outside. If nobody can ever go on, those outside are told.
+//! those outside. If nobody can ever go on, those outside are told; those who wait for the end are when nobody runs.
 
 mod desk;
 mod operate;

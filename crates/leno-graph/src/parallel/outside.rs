@@ -24,15 +24,39 @@ pub(super) struct Ends {
 /// One who waits outside.
 pub(super) struct Blocked {
     number: u64,
-    /// At how many ends, if it has looked in vain.
-    ends: Cell<Option<usize>>,
+    /// Where, if it has looked in vain.
+    place: Cell<Option<Place>>,
+}
+
+/// What one waits for outside.
+#[derive(Clone, Copy)]
+pub(super) enum Place {
+    /// For something at this end, which stands for so many. Several may wait at one.
+    End(usize, usize),
+    /// For all nodes to rest.
+    Rest,
 }
 
 impl Blocked {
-    fn new(outside: &mut Ends, ends: Option<usize>) -> Blocked {
+    fn new(outside: &mut Ends, place: Option<Place>) -> Blocked {
         outside.waits += 1;
-        Blocked { number: outside.waits, ends: Cell::new(ends) }
+        Blocked { number: outside.waits, place: Cell::new(place) }
     }
+}
+
+/// Whether someone waits at each end.
+fn are_idle(outside: &Open<'_>) -> bool {
+    let ends = || {
+        outside.iter(0).filter_map(|one| match one.payload.place.get() {
+            Some(Place::End(end, count)) => Some((end, count)),
+            _ => None,
+        })
+    };
+    let is_first = |at: usize, end| ends().take(at).all(|(other, _)| other != end);
+    let each = ends().enumerate().filter(|(at, (end, _))| is_first(*at, *end));
+    // The first is all that it takes, as a rule.
+    ends().map(|(_, count)| count).sum::<usize>() >= outside.ends
+        && each.map(|(_, (_, count))| count).sum::<usize>() >= outside.ends
 }
 
 impl Core {
@@ -43,18 +67,23 @@ impl Core {
         }
     }
 
-    /// Tells those outside if nobody can ever go on.
+    /// Tells those outside if nobody can ever go on; those who wait for that, if nobody runs.
     pub(super) fn tell_if_stuck(&self, mut outside: Open<'_>) {
-        let blocked: usize = outside.iter(0).filter_map(|one| one.payload.ends.get()).sum();
-        if self.running.load(SeqCst) > 0 || blocked < outside.ends {
+        if self.running.load(SeqCst) > 0 {
             return;
         }
+        let are_idle = are_idle(&outside);
+        let is_told = |one: &Blocked| match one.place.get() {
+            Some(Place::End(..)) => are_idle,
+            Some(Place::Rest) => true,
+            None => false,
+        };
         let mut told = Vec::new();
         loop {
             let mut all = outside.iter(0);
-            let has_looked = all.find(|one| one.payload.ends.get().is_some()).map(|one| one.key);
+            let next = all.find(|one| is_told(one.payload)).map(|one| one.key);
             drop(all);
-            let Some(key) = has_looked else { break };
+            let Some(key) = next else { break };
             let settled = outside.settle(0, key, Stage::Refused, (), |_, ()| ());
             told.extend(settled.ok().and_then(|((), waiter)| waiter));
         }
@@ -81,7 +110,7 @@ impl Core {
     pub(super) fn wait_outside(
         &self,
         reason: Reason,
-        ends: usize,
+        place: Place,
         look: impl FnOnce(Ticket) -> bool,
     ) -> Waited {
         // Not under the lock: it panics where nobody may wait, and a panic hook is user code.
@@ -96,7 +125,7 @@ impl Core {
             let outside = self.outside.lock();
             let mut all = outside.iter(0);
             let own = all.find(|one| one.payload.number == number);
-            own.as_ref().inspect(|own| own.payload.ends.set(Some(ends)));
+            own.as_ref().inspect(|own| own.payload.place.set(Some(place)));
             let is_settled = own.is_none();
             drop(all);
             if is_settled {
@@ -117,9 +146,7 @@ impl Core {
             drop(waiter);
             return None;
         }
-        // All ends outside are idle: those who wait for the end hold none.
-        let ends = outside.ends;
-        let blocked = Blocked::new(&mut outside, Some(ends));
+        let blocked = Blocked::new(&mut outside, Some(Place::Rest));
         Some(self.parks(outside, waiter, blocked, || First::Wait, Reason::Passive))
     }
 

@@ -148,7 +148,7 @@ impl Sealed for Parallel {
     }
 
     fn receive_with_care<X: Source<S = Parallel>>(source: &X) -> Result<Option<X::Item>, Deadlock> {
-        operate::receive(Caller::Outside, source)
+        operate::receive(Caller::Outside((&raw const *source).addr()), source)
     }
 
     fn temperature(core: &Arc<Core>, node: usize) -> Temperature {

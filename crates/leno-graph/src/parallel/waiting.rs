@@ -2,6 +2,7 @@
 
 use leno_kernel::Reason;
 
+use super::outside::Place;
 use super::{Core, Ticket, Waited, Want};
 use crate::cx::Caller;
 use crate::error::{Deadlock, Until, Wait};
@@ -20,7 +21,7 @@ impl Core {
     ) -> Result<(), Option<Deadlock>> {
         let waited = match caller {
             Caller::Node(cx) => self.wait_in_node(cx.node, reason, want, look),
-            Caller::Outside => self.wait_outside(reason, ends, look),
+            Caller::Outside(end) => self.wait_outside(reason, Place::End(*end, ends), look),
         };
         match waited {
             Waited::Look => Ok(()),

@@ -42,7 +42,7 @@ pub(super) fn offer<T>(
                     }
                     return Ok(());
                 }
-                (Push::Done(_), Caller::Outside) => {
+                (Push::Done(_), Caller::Outside(_)) => {
                     let linked = channel.linked();
                     linked.consumers.iter().for_each(|node| linked.core.nudge(*node));
                     return Ok(());
@@ -67,8 +67,8 @@ fn wait_for_room<T>(
     let core = &linked.core;
     let want = Want::Send(linked.index);
     match caller {
-        Caller::Outside if core.is_chain => core.drive(want).map_err(Some),
-        Caller::Outside => {
+        Caller::Outside(_) if core.is_chain => core.drive(want).map_err(Some),
+        Caller::Outside(_) => {
             linked.start_consumers();
             core.run_loop(want, &mut || channel.can_push()).map_err(Some)
         }
@@ -93,7 +93,7 @@ pub(super) fn receive<X: Source<S = Sequential>>(
     caller: Caller<'_, '_, Sequential>,
     source: &X,
 ) -> Result<Option<X::Item>, Deadlock> {
-    match source.by_hand(matches!(caller, Caller::Outside)) {
+    match source.by_hand(matches!(caller, Caller::Outside(_))) {
         Some(item) => Ok(Some(item)),
         None => receive_slowly(caller, source),
     }
@@ -125,11 +125,11 @@ impl Pause<Sequential> for Awaits<'_, '_> {
 
     #[inline(always)]
     fn pause(&mut self, linked: &Linked<Sequential>) -> Result<(), Option<Deadlock>> {
-        if linked.core.await_by_hand(linked, matches!(self.0, Caller::Outside)) {
+        if linked.core.await_by_hand(linked, matches!(self.0, Caller::Outside(_))) {
             return Ok(());
         }
         match self.0 {
-            Caller::Outside => linked.core.await_outside(linked).map_err(Some),
+            Caller::Outside(_) => linked.core.await_outside(linked).map_err(Some),
             Caller::Node(cx) => linked.core.await_in_node(cx, linked),
         }
     }
@@ -153,7 +153,7 @@ fn receive_in_loop<X: Source<S = Sequential>>(
         });
         let want = Want::Receive(index);
         match caller {
-            Caller::Outside => {
+            Caller::Outside(_) => {
                 let mut taken = Take::Empty;
                 let mut is_done = || {
                     taken = source.receive(false);

@@ -181,7 +181,7 @@ impl Sealed for Sequential {
     fn receive_with_care<X: Source<S = Sequential>>(
         source: &X,
     ) -> Result<Option<X::Item>, Deadlock> {
-        operate::receive_slowly(Caller::Outside, source)
+        operate::receive_slowly(Caller::Outside((&raw const *source).addr()), source)
     }
 
     fn temperature(core: &Rc<Core>, node: usize) -> Temperature {

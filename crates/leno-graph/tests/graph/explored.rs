@@ -293,3 +293,43 @@ fn p64_explored_a_thread_that_waits_outside_is_woken() {
     // It has asked before there was anything, or after.
     assert_eq!(seen, [(false, Some(42)), (true, Some(42))].into());
 }
+
+#[test]
+fn p57_explored_two_who_wait_at_one_end_are_told_nothing_while_another_end_is_in_use() {
+    let seen = outcomes(Explorer::new().random(1).runs(400), || {
+        let mut graph = Graph::nondeterministic().parallel(1);
+        let (tx, rx) = graph.channel(1);
+        let (out, doubled) = graph.channel(1);
+        graph.node("double", (rx, out), map(|i: i32| 2 * i));
+        let run = graph.build().unwrap();
+        let (tx, doubled) = (run.inlet(tx), Arc::new(run.outlet(doubled)));
+        let waits = ["one", "other"].map(|name| {
+            let doubled = doubled.clone();
+            thread::spawn(name, move || doubled.checked_receive().expect("one may still send"))
+        });
+        assert!(tx.send(1) && tx.send(2));
+        waits.map(|waits| waits.join().unwrap())
+    });
+    assert_eq!(seen, [[Some(2), Some(4)], [Some(4), Some(2)]].into());
+}
+
+#[test]
+fn p57_explored_who_waits_for_the_end_has_nobody_told_while_an_end_is_in_use() {
+    let seen = outcomes(Explorer::new().random(1).runs(400), || {
+        let mut graph = Graph::nondeterministic().parallel(1);
+        let (tx, rx) = graph.channel(1);
+        let (out, doubled) = graph.channel(1);
+        graph.node("double", (rx, out), map(|i: i32| 2 * i));
+        let run = Arc::new(graph.build().unwrap());
+        let (tx, doubled) = (run.inlet(tx), run.outlet(doubled));
+        let waits =
+            thread::spawn("waits", move || doubled.checked_receive().expect("one may still send"));
+        let own = run.clone();
+        let ends = thread::spawn("ends", move || own.finish().is_ok());
+        assert!(tx.send(21));
+        drop(tx);
+        (waits.join().unwrap(), ends.join().unwrap())
+    });
+    // The end is waited for before the node has what it needs, or after.
+    assert_eq!(seen, [(Some(42), false), (Some(42), true)].into());
+}

@@ -320,3 +320,27 @@ fn p69_one_channel_twice_in_a_join_and_a_select() {
         assert_eq!(run.outlet(sums).collect::<Vec<i32>>(), [1, 5, 9]);
     });
 }
+
+#[test]
+fn p24_what_two_parts_of_a_join_took_of_one_channel_is_put_back_in_order() {
+    in_other_modes!(|graph| {
+        let (a, first) = graph.channel(1);
+        let (b, shared) = graph.channel(2);
+        let (c, third) = graph.channel(1);
+        let (d, last) = graph.channel(1);
+        let high = graph.join((shared.clone(), third));
+        let low = graph.join((first, shared));
+        let both = graph.join((high, low));
+        let all = graph.join((both, last));
+        let (out, seen) = graph.channel(1);
+        graph.free_node("tries", (all, d, out), |cx, (all, d, out)| {
+            assert!(all.try_receive(cx).is_none());
+            d.send(cx, 30);
+            all.iter(cx).for_each(|all| _ = out.send(cx, all));
+        });
+        let run = graph.build().unwrap();
+        let [a, b, c] = [a, b, c].map(|tx| run.inlet(tx));
+        assert!(a.send(10) && b.send(0) && b.send(1) && c.send(20));
+        assert_eq!(run.outlet(seen).receive(), Some((((1, 20), (10, 0)), 30)));
+    });
+}

@@ -1,7 +1,7 @@
 //! Nodes that are futures, beside nodes with stacks.
 
-use std::future::Future;
-use std::pin::Pin;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
 use leno_explore::Explorer;
@@ -215,4 +215,44 @@ fn a_future_that_panics_closes_its_ends() {
     let payload = std::panic::catch_unwind(receive).unwrap_err();
     assert_eq!(payload.downcast_ref(), Some(&"no more than two"));
     assert!(matches!(all.checked_receive(), Err(leno_graph::Halt::Panicked { .. })));
+}
+
+/// Receives once. It panics if it is polled again and again meanwhile.
+async fn receives<X: Source>(cx: FutureCx<X::S>, from: Receiver<X>) {
+    let (mut received, mut polls) = (pin!(from.receive_async(&cx)), 0);
+    poll_fn(|context| {
+        polls += 1;
+        assert!(polls < 100, "nobody has sent anything, and it is polled again");
+        received.as_mut().poll(context).map(drop)
+    })
+    .await;
+}
+
+#[test]
+fn p57_a_future_that_awaits_a_join_in_vain_comes_to_rest() {
+    in_all_modes!(|graph| {
+        let (a, left) = graph.channel(1);
+        let (b, right) = graph.channel::<i32>(1);
+        let pairs = graph.join((left, right));
+        graph.stackless("joins", pairs, receives);
+        let run = graph.build().unwrap();
+        let (a, _b) = (run.inlet(a), run.inlet(b));
+        assert!(a.send(1));
+        assert!(run.finish().is_err());
+    });
+}
+
+#[test]
+fn p57_a_join_that_meets_only_itself_comes_to_rest() {
+    in_other_modes!(|graph| {
+        let (a, twice) = graph.channel(2);
+        let (b, never) = graph.channel::<i32>(1);
+        let inner = graph.join((twice.clone(), never));
+        let pairs = graph.join((twice, inner));
+        graph.stackless("joins", pairs, receives);
+        let run = graph.build().unwrap();
+        let (a, _b) = (run.inlet(a), run.inlet(b));
+        assert!(a.send(1));
+        assert!(run.finish().is_err());
+    });
 }
